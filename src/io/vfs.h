@@ -1,0 +1,99 @@
+// The only way to the disk.
+//
+// Everything above this room reads and writes through a Vfs, so that the same
+// code runs on the real disk and on the simulated one, which crashes it at every
+// point. Paths are '/'-separated and used as they are.
+//
+// Durability of names: creating, renaming, linking and removing change a
+// directory. The change survives a crash only after sync_dir() of that directory
+// returned success. If a rename or the sync_dir() after it fails, either name may
+// be there after a crash: keep what both refer to.
+//
+// Thread safety: all calls may be made from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/file.h"
+#include "varve/result.h"
+
+namespace varve {
+
+enum class OpenMode : std::uint8_t {
+  read,        // must exist; writing is refused
+  write,       // must exist; read and write
+  create,      // read and write; made empty if it does not exist
+  create_new,  // read and write; refused if it exists
+  replace,     // read and write; cut to nothing if it exists
+};
+
+enum class FileKind : std::uint8_t { file, directory, other };
+
+struct FileInfo {
+  FileKind kind = FileKind::other;
+  std::uint64_t size = 0;
+};
+
+struct DirEntry {
+  std::string name;
+  FileKind kind = FileKind::other;
+
+  friend bool operator==(const DirEntry&, const DirEntry&) = default;
+};
+
+// The right to write one save, held by one process. Released by the destructor
+// and, whatever happens, by the end of the process.
+class WriterLock {
+ public:
+  virtual ~WriterLock() = default;
+};
+
+class Vfs {
+ public:
+  virtual ~Vfs() = default;
+
+  virtual Result<std::unique_ptr<File>> open(std::string_view path, OpenMode mode) = 0;
+
+  // not_found if nothing is there. Symbolic links are followed.
+  virtual Result<FileInfo> info(std::string_view path) = 0;
+  // True if something is there; false if not; an error if that cannot be told.
+  Result<bool> exists(std::string_view path);
+  // Names in a directory, without "." and "..", sorted.
+  virtual Result<std::vector<DirEntry>> list(std::string_view dir) = 0;
+
+  // Gives `from` the name `to`; whatever had it before is replaced in one step.
+  virtual Status rename(std::string_view from, std::string_view to) = 0;
+  // Swaps two names in one step. unsupported where the file system cannot.
+  virtual Status exchange(std::string_view a, std::string_view b) = 0;
+  // A second name for a file. unsupported where the file system cannot.
+  virtual Status link(std::string_view existing, std::string_view added) = 0;
+  virtual Status remove(std::string_view path) = 0;
+
+  // Success if the directory is there already.
+  virtual Status create_dir(std::string_view path) = 0;
+  // Only an empty directory is removed.
+  virtual Status remove_dir(std::string_view path) = 0;
+  virtual Status sync_dir(std::string_view path) = 0;
+
+  // Syncs the data of several files, in parallel where that is faster. All are
+  // tried; the first failure is returned.
+  virtual Status sync_data(std::span<File* const> files) = 0;
+
+  // Bytes an ordinary process may still write on the file system of `path`.
+  virtual Result<std::uint64_t> free_space(std::string_view path) = 0;
+
+  // Takes the right to write, through the file `path`, which is created if absent
+  // and stays. busy, naming the holder, if another process or another part of this
+  // one has it. A lock whose holder died is free. Readers take no lock.
+  virtual Result<std::unique_ptr<WriterLock>> lock_writer(std::string_view path) = 0;
+};
+
+// The real disk. One for the whole process; stateless.
+Vfs& posix_vfs();
+
+}  // namespace varve
