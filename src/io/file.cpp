@@ -51,8 +51,8 @@ Result<Bytes> File::read_all(std::uint64_t size_limit) const {
   VARVE_ASSIGN(const std::uint64_t file_size, size());
   // Checked before the allocation: the size comes from the disk.
   if (file_size > size_limit) {
-    return corruption(fmt::format("{}: {} bytes large, at most {} are expected", path_, file_size,
-                                  size_limit));
+    return corruption(
+        fmt::format("{}: {} bytes large, at most {} are expected", path_, file_size, size_limit));
   }
   Buffer contents(static_cast<std::size_t>(file_size));
   VARVE_TRY(read_exactly(0, contents.span()));
@@ -116,8 +116,9 @@ Result<Bytes> File::map(std::uint64_t offset, std::size_t size) const {
   VARVE_ASSIGN(const std::uint64_t file_size, do_size());
   // Memory beyond the end of a file raises SIGBUS when touched.
   if (offset + size > file_size) {
-    return corruption(fmt::format("{}: the file ends at offset {}, but {} bytes were expected at {}",
-                                  path_, file_size, size, offset));
+    return corruption(
+        fmt::format("{}: the file ends at offset {}, but {} bytes were expected at {}", path_,
+                    file_size, size, offset));
   }
   if (size == 0) return Bytes();
   return do_map(offset, size);

@@ -1,0 +1,35 @@
+#include "io/atomic_replace.h"
+
+#include "base/try.h"
+#include "io/path.h"
+
+namespace varve {
+namespace {
+
+Status write_durably(Vfs& vfs, std::string_view path, ByteView contents) {
+  VARVE_ASSIGN(const auto file, vfs.open(path, OpenMode::replace));
+  VARVE_TRY(file->write_at(0, contents));
+  VARVE_TRY(file->sync_data());
+  return file->close();
+}
+
+}  // namespace
+
+std::string atomic_replace_temporary(std::string_view path) {
+  // Appended, never a replaced extension: "my.world" and "my.backup" stay apart.
+  return std::string(path) + ".tmp";
+}
+
+Status atomic_replace(Vfs& vfs, std::string_view path, ByteView contents) {
+  const std::string temporary = atomic_replace_temporary(path);
+  if (Status written = write_durably(vfs, temporary, contents); !written) {
+    // The first failure is the one to report; a temporary that stays is harmless.
+    (void)vfs.remove(temporary);
+    return written;
+  }
+  // From here on a failure leaves the outcome open, so both files are kept.
+  VARVE_TRY(vfs.rename(temporary, path));
+  return vfs.sync_dir(path_parent(path));
+}
+
+}  // namespace varve

@@ -1,0 +1,168 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <thread>
+
+#include "io/posix_error.h"
+#include "io/posix_file.h"
+#include "io/posix_lock.h"
+#include "io/vfs.h"
+
+namespace varve {
+namespace {
+
+// More syncs at once than this gain nothing on any disk we measured.
+constexpr std::size_t kParallelSyncCountMax = 8;
+
+FileKind kind_of(mode_t mode) {
+  if (S_ISREG(mode)) return FileKind::file;
+  if (S_ISDIR(mode)) return FileKind::directory;
+  return FileKind::other;
+}
+
+Status done_or_error(int result, std::string_view path, std::string_view what) {
+  if (result != 0) return posix_error(errno, path, what);
+  return {};
+}
+
+class PosixVfs final : public Vfs {
+ public:
+  Result<std::unique_ptr<File>> open(std::string_view path, OpenMode mode) override {
+    return open_posix_file(path, mode);
+  }
+
+  Result<FileInfo> info(std::string_view path) override {
+    struct stat info;
+    if (::stat(std::string(path).c_str(), &info) != 0) return posix_error(errno, path, "look-up");
+    return FileInfo{kind_of(info.st_mode), static_cast<std::uint64_t>(info.st_size)};
+  }
+
+  Result<std::vector<DirEntry>> list(std::string_view dir) override;
+
+  Status rename(std::string_view from, std::string_view to) override {
+    return done_or_error(::rename(std::string(from).c_str(), std::string(to).c_str()), from,
+                         fmt::format("rename to {}", to));
+  }
+
+  Status exchange(std::string_view a, std::string_view b) override {
+    const int result = ::renameat2(AT_FDCWD, std::string(a).c_str(), AT_FDCWD,
+                                   std::string(b).c_str(), RENAME_EXCHANGE);
+    // EINVAL is how a file system without the flag answers.
+    if (result != 0 && errno == EINVAL) {
+      return unsupported(fmt::format("{}: this file system cannot exchange it with {}", a, b));
+    }
+    return done_or_error(result, a, fmt::format("exchange with {}", b));
+  }
+
+  Status link(std::string_view existing, std::string_view added) override {
+    const int result = ::link(std::string(existing).c_str(), std::string(added).c_str());
+    // EPERM is how a file system without hard links answers.
+    if (result != 0 && errno == EPERM) {
+      return unsupported(fmt::format("{}: this file system cannot link it to {}", existing, added));
+    }
+    return done_or_error(result, existing, fmt::format("link to {}", added));
+  }
+
+  Status remove(std::string_view path) override {
+    return done_or_error(::unlink(std::string(path).c_str()), path, "remove");
+  }
+
+  Status create_dir(std::string_view path) override {
+    if (::mkdir(std::string(path).c_str(), 0777) == 0) return {};
+    const int failure = errno;
+    if (failure == EEXIST) {
+      const auto there = info(path);
+      if (there && there->kind == FileKind::directory) return {};
+    }
+    return posix_error(failure, path, "creating the directory");
+  }
+
+  Status remove_dir(std::string_view path) override {
+    return done_or_error(::rmdir(std::string(path).c_str()), path, "removing the directory");
+  }
+
+  Status sync_dir(std::string_view path) override { return sync_posix_dir(path); }
+
+  Status sync_data(std::span<File* const> files) override;
+
+  Result<std::uint64_t> free_space(std::string_view path) override {
+    struct statvfs info;
+    if (::statvfs(std::string(path).c_str(), &info) != 0) {
+      return posix_error(errno, path, "asking for free space");
+    }
+    return static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize;
+  }
+
+  Result<std::unique_ptr<WriterLock>> lock_writer(std::string_view path) override {
+    return lock_posix_writer(path);
+  }
+};
+
+FileKind kind_of_entry(DIR* dir, const dirent& entry) {
+  if (entry.d_type == DT_REG) return FileKind::file;
+  if (entry.d_type == DT_DIR) return FileKind::directory;
+  // DT_UNKNOWN (some file systems never say) and links, which are followed.
+  struct stat info;
+  if (::fstatat(::dirfd(dir), entry.d_name, &info, 0) != 0) return FileKind::other;
+  return kind_of(info.st_mode);
+}
+
+Result<std::vector<DirEntry>> PosixVfs::list(std::string_view dir) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(std::string(dir).c_str()), ::closedir);
+  if (!stream) return posix_error(errno, dir, "listing the directory");
+  std::vector<DirEntry> entries;
+  for (;;) {
+    errno = 0;  // readdir() tells its end from a failure by errno alone.
+    const dirent* entry = ::readdir(stream.get());
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    entries.push_back({std::string(name), kind_of_entry(stream.get(), *entry)});
+  }
+  if (errno != 0) return posix_error(errno, dir, "listing the directory");
+  std::sort(entries.begin(), entries.end(),
+            [](const DirEntry& a, const DirEntry& b) { return a.name < b.name; });
+  return entries;
+}
+
+Status PosixVfs::sync_data(std::span<File* const> files) {
+  std::vector<Status> results(files.size());
+  // Thread k syncs files k, k + n, k + 2n ... so that all are tried.
+  const std::size_t thread_count = std::min(files.size(), kParallelSyncCountMax);
+  const auto sync_every_nth = [&](std::size_t first) {
+    for (std::size_t i = first; i < files.size(); i += thread_count) {
+      results[i] = files[i]->sync_data();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t k = 1; k < thread_count; ++k) {
+    try {
+      threads.emplace_back(sync_every_nth, k);
+    } catch (const std::system_error&) {
+      sync_every_nth(k);  // No thread to be had: slower, not wrong.
+    }
+  }
+  if (!files.empty()) sync_every_nth(0);
+  for (std::thread& thread : threads) thread.join();
+  for (const Status& result : results) {
+    if (!result) return result;
+  }
+  return {};
+}
+
+}  // namespace
+
+Vfs& posix_vfs() {
+  static PosixVfs vfs;
+  return vfs;
+}
+
+}  // namespace varve
