@@ -1,10 +1,14 @@
 # The libraries Varve stands on. All are Debian packages; `./dev` installs them.
+
+# A game that adds this folder to its own build links these through varve::varve.
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
+
 find_package(Threads REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(fmt REQUIRED)
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(lz4 REQUIRED IMPORTED_TARGET liblz4)
-pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
-pkg_check_modules(deflate REQUIRED IMPORTED_TARGET libdeflate)
-pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
-pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)
+pkg_check_modules(lz4 REQUIRED IMPORTED_TARGET GLOBAL liblz4)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET GLOBAL libzstd)
+pkg_check_modules(deflate REQUIRED IMPORTED_TARGET GLOBAL libdeflate)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
+pkg_check_modules(isal REQUIRED IMPORTED_TARGET GLOBAL libisal)

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Installs the build under test into a scratch folder and builds a game against it:
+# once with find_package, once with pkg-config and the bare compiler.
+set -euo pipefail
+source_dir=$1 build_dir=$2
+here=$source_dir/tests/install
+scratch=$build_dir/consumer_test
+prefix=$scratch/prefix
+
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$build_dir/CMakeCache.txt"; }
+compiler=$(cached CMAKE_CXX_COMPILER)
+
+major_minor_patch=$(awk '/define VARVE_VERSION_/ { printf "%s%s", dot, $3; dot = "." }' \
+  "$source_dir/include/varve/version.h")
+expected="version $major_minor_patch
+payload stone
+error chunk: shorter than its mark"
+
+check() { # check HOW PROGRAM
+  local output
+  output=$(LD_LIBRARY_PATH=$prefix/lib "$2")
+  if [[ $output != "$expected" ]]; then
+    printf '%s printed:\n%s\nbut should print:\n%s\n' "$1" "$output" "$expected"
+    exit 1
+  fi
+  echo "$1: ok"
+}
+
+rm -rf "$scratch"
+cmake --install "$build_dir" --prefix "$prefix" >/dev/null
+diff -r "$source_dir/include/varve" "$prefix/include/varve"
+
+cmake -S "$here/consumer" -B "$scratch/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+  -DCMAKE_CXX_COMPILER="$compiler" >"$scratch/cmake.log" || { cat "$scratch/cmake.log"; exit 1; }
+cmake --build "$scratch/cmake" >"$scratch/build.log" || { cat "$scratch/build.log"; exit 1; }
+check find_package "$scratch/cmake/consumer"
+
+# The second spelling is the one a distributor's recipe uses.
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+for form in "" --static; do
+  read -ra flags < <(pkg-config $form --cflags --libs varve)
+  "$compiler" -std=c++20 "$here/consumer/main.cpp" -o "$scratch/by_pkg_config" "${flags[@]}"
+  check "pkg-config $form" "$scratch/by_pkg_config"
+done
