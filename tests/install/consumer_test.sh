@@ -37,8 +37,8 @@ check find_package "$scratch/cmake/consumer"
 
 # The second spelling is the one a distributor's recipe uses.
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+"$compiler" -std=c++20 -c "$here/consumer/main.cpp" -o "$scratch/main.o" $(pkg-config --cflags varve)
 for form in "" --static; do
-  read -ra flags < <(pkg-config $form --cflags --libs varve)
-  "$compiler" -std=c++20 "$here/consumer/main.cpp" -o "$scratch/by_pkg_config" "${flags[@]}"
+  "$compiler" "$scratch/main.o" -o "$scratch/by_pkg_config" $(pkg-config $form --libs varve)
   check "pkg-config $form" "$scratch/by_pkg_config"
 done

@@ -39,7 +39,7 @@ self_check() {
 }
 
 self_check
-read -ra words < <("$source_dir/dev" help | awk '/^  [a-z]+ / { printf "%s ", $1 } END { print "" }')
+read -ra words <<<"$("$source_dir/dev" help | awk '/^  [a-z]+ / { printf "%s ", $1 }')"
 ((${#words[@]} >= 6)) || { echo "could not read the words of ./dev"; exit 1; }
 found=$(cd "$source_dir" && documents | breaches "$source_dir" "${words[@]}")
 [[ -z $found ]] || { echo "$found"; exit 1; }
