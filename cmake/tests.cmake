@@ -5,7 +5,8 @@
 find_package(GTest REQUIRED)
 find_package(rapidcheck REQUIRED)
 
-file(WRITE ${PROJECT_BINARY_DIR}/tests.list "")
+set(VARVE_TEST_LIST ${PROJECT_BINARY_DIR}/tests.list)
+file(WRITE ${VARVE_TEST_LIST} "")
 
 # The folder that holds golden/ and worlds/, files written by other programs. They
 # are not part of the project; tests that need them say "skipped" without them.
@@ -45,5 +46,5 @@ endfunction()
 
 function(varve_list_test)
   list(JOIN ARGN " " line)
-  file(APPEND ${PROJECT_BINARY_DIR}/tests.list "${line}\n")
+  file(APPEND ${VARVE_TEST_LIST} "${line}\n")
 endfunction()

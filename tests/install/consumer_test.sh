@@ -30,10 +30,21 @@ rm -rf "$scratch"
 cmake --install "$build_dir" --prefix "$prefix" >/dev/null
 diff -r "$source_dir/include/varve" "$prefix/include/varve"
 
+# The simulated disk is for tests: its room says NOT_SHIPPED.
+if nm -C "$prefix"/lib/libvarve.* 2>/dev/null | grep -E "Sim(Disk|File|Vfs)::" | head -n 3 | grep .; then
+  echo "the simulated disk is in the installed library"
+  exit 1
+fi
+
 cmake -S "$here/consumer" -B "$scratch/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
   -DCMAKE_CXX_COMPILER="$compiler" >"$scratch/cmake.log" || { cat "$scratch/cmake.log"; exit 1; }
 cmake --build "$scratch/cmake" >"$scratch/build.log" || { cat "$scratch/build.log"; exit 1; }
 check find_package "$scratch/cmake/consumer"
+
+# What the README shows compiles.
+awk '/^```/ { inside = ($0 == "```cpp"); next } inside' "$source_dir/README.md" >"$scratch/readme.cpp"
+[[ -s $scratch/readme.cpp ]]
+"$compiler" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" "$scratch/readme.cpp"
 
 # The second spelling is the one a distributor's recipe uses.
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
