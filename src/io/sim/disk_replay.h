@@ -1,0 +1,75 @@
+// Follows a recorded log and knows, after every operation, what is durable and
+// what is only pending.
+//
+// Pending changes are kept as atoms: the smallest pieces a crash keeps or loses
+// as a whole. A write is one atom per 512-byte sector, each holding the sector as
+// the program saw it then (a disk writes whole sectors), and one for the size if
+// the file grew.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/sim/disk_op.h"
+
+namespace varve::sim {
+
+struct Atom {
+  enum class Kind : std::uint8_t { sector, size, names };
+
+  Kind kind = Kind::sector;
+  // The file, or the directory, whose sync makes it durable. An exchange across
+  // two directories has two.
+  NodeId node = 0;
+  NodeId node2 = 0;
+  // sector: which one, and the page it lies in.
+  std::uint64_t sector_index = 0;
+  PageRef page = {};
+  // size: the new one, and whether the file shrank.
+  std::uint64_t size = 0;
+  bool shrinks = false;
+  // names: the operation. Of a rename across directories, the first of its two
+  // atoms only adds the new name; the second does all of it.
+  const DiskOp* op = nullptr;
+  bool adds_only = false;
+  // A sync of it failed: it may or may not be there, and no later sync helps.
+  bool beyond_sync = false;
+};
+
+// One way a crash can end: which pending atoms made it, and perhaps one sector
+// that was hit while being written.
+struct CrashChoice {
+  std::vector<bool> kept;
+  std::optional<std::size_t> garbage_index;
+  std::uint64_t garbage_seed = 0;
+};
+
+class DiskReplay {
+ public:
+  explicit DiskReplay(const DiskImage& start) : view_(start), durable_(start) {}
+
+  // The operation must outlive the replay. False if it makes no sense here, which
+  // only a reordered log can cause.
+  bool step(const DiskOp& op);
+
+  const std::vector<Atom>& pending() const { return pending_; }
+  // What the disk holds if the power goes now and ends that way.
+  DiskImage crash(const CrashChoice& choice) const;
+
+ private:
+  void add_sectors(const DiskOp& op);
+  void add_size(NodeId node, std::uint64_t old_size);
+  void add_names(const DiskOp& op);
+  void sync(NodeId node, bool failed);
+
+  DiskImage view_;     // what the program sees
+  DiskImage durable_;  // what no crash can take
+  std::vector<Atom> pending_;
+};
+
+// "kept 1011, garbage in 2", for messages.
+std::string describe(const CrashChoice& choice);
+
+}  // namespace varve::sim

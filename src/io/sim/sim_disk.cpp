@@ -1,0 +1,343 @@
+#include "io/sim/sim_disk.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checksum.h"
+#include "base/try.h"
+#include "io/sim/sim_file.h"
+
+namespace varve::sim {
+namespace {
+
+Error no_such(std::string_view path) {
+  return not_found(fmt::format("{}: no such file or directory", path));
+}
+
+}  // namespace
+
+// The memory a mapping shows. It stands apart from the file's pages, so that it
+// stays where it is when the file grows; every write is copied into it.
+struct SimDisk::Mapping {
+  NodeId node;
+  std::uint64_t offset;
+  Buffer memory;
+};
+
+class SimWriterLock final : public WriterLock {
+ public:
+  SimWriterLock(SimDisk& disk, std::string path) : disk_(disk), path_(std::move(path)) {}
+  ~SimWriterLock() override {
+    const std::lock_guard guard(disk_.mutex_);
+    disk_.locks_.erase(path_);
+  }
+
+ private:
+  SimDisk& disk_;
+  std::string path_;
+};
+
+SimDisk::SimDisk(DiskImage image, std::uint64_t seed) : view_(std::move(image)), seed_(seed) {}
+SimDisk::~SimDisk() = default;
+
+std::uint64_t SimDisk::op_count() const {
+  const std::lock_guard guard(mutex_);
+  return op_count_;
+}
+
+void SimDisk::set_fault(std::optional<Fault> fault) {
+  const std::lock_guard guard(mutex_);
+  fault_ = fault;
+}
+
+void SimDisk::set_capacity(std::uint64_t size) {
+  const std::lock_guard guard(mutex_);
+  capacity_ = size;
+  limited_ = true;
+}
+
+void SimDisk::set_recording(bool recording) {
+  const std::lock_guard guard(mutex_);
+  recording_ = recording;
+}
+
+void SimDisk::mark(std::uint64_t value) {
+  const std::lock_guard guard(mutex_);
+  record({.kind = OpKind::mark, .value = value});
+}
+
+OpLog SimDisk::log() const {
+  const std::lock_guard guard(mutex_);
+  return log_;
+}
+
+DiskImage SimDisk::image() const {
+  const std::lock_guard guard(mutex_);
+  return view_;
+}
+
+std::optional<Error> SimDisk::enter(std::string_view path, const char* what) {
+  ++op_count_;
+  if (!fault_ || op_count_ < fault_->op_number) return std::nullopt;
+  if (op_count_ > fault_->op_number && !fault_->from_then_on) return std::nullopt;
+  return Error(fault_->code, fmt::format("{}: {} failed: simulated {} at operation {}", path, what,
+                                         to_string(fault_->code), op_count_));
+}
+
+void SimDisk::record(DiskOp op) {
+  if (recording_) log_.push_back(std::move(op));
+}
+
+void SimDisk::change(DiskOp op) {
+  apply_op(view_, op);
+  show_through_mappings(op);
+  record(std::move(op));
+}
+
+std::uint64_t SimDisk::used_after(NodeId node, std::uint64_t new_size) const {
+  if (!limited_) return 0;
+  return view_.used_size() - view_.node(node)->content.size() + new_size;
+}
+
+Result<std::unique_ptr<File>> SimDisk::open(std::string_view path, OpenMode mode) {
+  const std::lock_guard guard(mutex_);
+  if (auto failure = enter(path, "open")) return *failure;
+  const bool creates = mode != OpenMode::read && mode != OpenMode::write;
+  std::optional<NodeId> node = view_.find(path);
+  if (node && view_.node(*node)->is_dir) {
+    return invalid_argument(fmt::format("{}: not an ordinary file", path));
+  }
+  if (node && mode == OpenMode::create_new) {
+    return invalid_argument(fmt::format("{}: already exists", path));
+  }
+  if (!node) {
+    auto place = creates ? view_.place(path) : std::nullopt;
+    if (!place) return no_such(path);
+    node = view_.next_id();
+    change({.kind = OpKind::create, .node = *node, .place = std::move(*place)});
+  } else if (mode == OpenMode::replace && view_.node(*node)->content.size() != 0) {
+    change({.kind = OpKind::set_size, .node = *node, .size = 0});
+  } else {
+    record({.kind = OpKind::read, .node = *node});
+  }
+  return std::make_unique<SimFile>(*this, path, *node, mode != OpenMode::read);
+}
+
+Result<FileInfo> SimDisk::info(std::string_view path) {
+  const std::lock_guard guard(mutex_);
+  if (auto failure = enter(path, "look-up")) return *failure;
+  const auto node = view_.find(path);
+  record({.kind = OpKind::read, .node = node.value_or(kRootNode)});
+  if (!node) return no_such(path);
+  const Node* found = view_.node(*node);
+  return FileInfo{found->is_dir ? FileKind::directory : FileKind::file, found->content.size()};
+}
+
+Result<std::vector<DirEntry>> SimDisk::list(std::string_view dir) {
+  const std::lock_guard guard(mutex_);
+  if (auto failure = enter(dir, "listing the directory")) return *failure;
+  const auto node = view_.find(dir);
+  if (!node || !view_.node(*node)->is_dir) return no_such(dir);
+  record({.kind = OpKind::read, .node = *node});
+  std::vector<DirEntry> entries;
+  for (const auto& [name, child] : view_.node(*node)->entries) {
+    entries.push_back({name, view_.node(child)->is_dir ? FileKind::directory : FileKind::file});
+  }
+  return entries;
+}
+
+Status SimDisk::rename(std::string_view from, std::string_view to) {
+  const std::lock_guard guard(mutex_);
+  if (auto failure = enter(from, "rename")) return *failure;
+  const auto node = view_.find(from);
+  auto place = view_.place(from);
+  auto place2 = view_.place(to);
+  if (!node || !place || !place2) return no_such(node ? to : from);
+  if (const auto replaced = view_.find(to)) {
+    if (*replaced == *node) return {};
+    const Node* there = view_.node(*replaced);
+    if (there->is_dir != view_.node(*node)->is_dir || !there->entries.empty()) {
+      return invalid_argument(fmt::format("{}: cannot take the place of {}", from, to));
+    }
+  }
+  change({.kind = OpKind::rename,
+          .node = *node,
+          .place = std::move(*place),
+          .place2 = std::move(*place2)});
+  return {};
+}
+
+Status SimDisk::exchange(std::string_view a, std::string_view b) {
+  const std::lock_guard guard(mutex_);
+  if (auto failure = enter(a, "exchange")) return *failure;
+  const auto node = view_.find(a);
+  const auto node2 = view_.find(b);
+  auto place = view_.place(a);
+  auto place2 = view_.place(b);
+  if (!node || !node2 || !place || !place2) return no_such(node ? b : a);
+  change({.kind = OpKind::exchange,
+          .node = *node,
+          .node2 = *node2,
+          .place = std::move(*place),
+          .place2 = std::move(*place2)});
+  return {};
+}
+
+Status SimDisk::link(std::string_view existing, std::string_view added) {
+  const std::lock_guard guard(mutex_);
+  if (auto failure = enter(existing, "link")) return *failure;
+  const auto node = view_.find(existing);
+  auto place = view_.place(added);
+  if (!node || !place) return no_such(node ? added : existing);
+  if (view_.node(*node)->is_dir) {
+    return invalid_argument(fmt::format("{}: a directory cannot be linked", existing));
+  }
+  if (view_.find(added)) return invalid_argument(fmt::format("{}: already exists", added));
+  change({.kind = OpKind::link, .node = *node, .place = std::move(*place)});
+  return {};
+}
+
+Status SimDisk::remove(std::string_view path) {
+  const std::lock_guard guard(mutex_);
+  if (auto failure = enter(path, "remove")) return *failure;
+  const auto node = view_.find(path);
+  auto place = view_.place(path);
+  if (!node || !place) return no_such(path);
+  if (view_.node(*node)->is_dir) return invalid_argument(fmt::format("{}: a directory", path));
+  change({.kind = OpKind::remove, .node = *node, .place = std::move(*place)});
+  return {};
+}
+
+Status SimDisk::create_dir(std::string_view path) {
+  const std::lock_guard guard(mutex_);
+  if (auto failure = enter(path, "creating the directory")) return *failure;
+  if (const auto node = view_.find(path)) {
+    if (view_.node(*node)->is_dir) return {};
+    return invalid_argument(fmt::format("{}: already exists and is no directory", path));
+  }
+  auto place = view_.place(path);
+  if (!place) return no_such(path);
+  change({.kind = OpKind::make_dir, .node = view_.next_id(), .place = std::move(*place)});
+  return {};
+}
+
+Status SimDisk::remove_dir(std::string_view path) {
+  const std::lock_guard guard(mutex_);
+  if (auto failure = enter(path, "removing the directory")) return *failure;
+  const auto node = view_.find(path);
+  auto place = view_.place(path);
+  if (!node || !place || !view_.node(*node)->is_dir) return no_such(path);
+  if (!view_.node(*node)->entries.empty()) {
+    return invalid_argument(fmt::format("{}: the directory is not empty", path));
+  }
+  change({.kind = OpKind::remove, .node = *node, .place = std::move(*place)});
+  return {};
+}
+
+Status SimDisk::sync_dir(std::string_view path) {
+  std::optional<NodeId> node;
+  {
+    const std::lock_guard guard(mutex_);
+    node = view_.find(path);
+    if (!node || !view_.node(*node)->is_dir) return no_such(path);
+  }
+  return sync(*node, OpKind::sync_dir, path);
+}
+
+Status SimDisk::sync_data(std::span<File* const> files) {
+  Status first;
+  for (File* file : files) {
+    Status result = file->sync_data();
+    if (first && !result) first = std::move(result);
+  }
+  return first;
+}
+
+Result<std::uint64_t> SimDisk::free_space(std::string_view path) {
+  const std::lock_guard guard(mutex_);
+  if (auto failure = enter(path, "asking for free space")) return *failure;
+  record({.kind = OpKind::read});
+  const std::uint64_t used = view_.used_size();
+  return used < capacity_ ? capacity_ - used : 0;
+}
+
+Result<std::unique_ptr<WriterLock>> SimDisk::lock_writer(std::string_view path) {
+  const std::lock_guard guard(mutex_);
+  if (auto failure = enter(path, "lock")) return *failure;
+  if (!locks_.emplace(path).second) {
+    return busy(fmt::format("{}: held for writing by another part of this program", path));
+  }
+  return std::make_unique<SimWriterLock>(*this, std::string(path));
+}
+
+Status SimDisk::write(NodeId node, const std::string& path, std::uint64_t offset, ByteView data) {
+  const std::lock_guard guard(mutex_);
+  auto failure = enter(path, "write");
+  const std::uint64_t size = std::max(view_.node(node)->content.size(), offset + data.size());
+  if (!failure && used_after(node, size) > capacity_) {
+    failure = out_of_space(fmt::format("{}: write failed: the simulated disk is full", path));
+  }
+  DiskOp op{.kind = OpKind::write, .node = node, .offset = offset};
+  if (failure) {
+    // Nothing, a part or all of it may have been written before the failure.
+    const std::uint64_t chance = xxh3(as_byte_view(path), seed_ + op_count_) % 3;
+    const bool fits = used_after(node, size) <= capacity_;
+    data = data.first(chance == 0 || !fits ? 0 : data.size() / (3 - chance));
+    op.failed = true;
+  }
+  if (!data.empty()) {
+    op.data = Bytes::copy_of(data);
+    change(std::move(op));
+  }
+  if (failure) return *failure;
+  return {};
+}
+
+Status SimDisk::set_size(NodeId node, const std::string& path, std::uint64_t size) {
+  const std::lock_guard guard(mutex_);
+  if (auto failure = enter(path, "truncate")) return *failure;
+  if (used_after(node, size) > capacity_) {
+    return out_of_space(fmt::format("{}: truncate failed: the simulated disk is full", path));
+  }
+  change({.kind = OpKind::set_size, .node = node, .size = size});
+  return {};
+}
+
+Status SimDisk::sync(NodeId node, OpKind kind, std::string_view path) {
+  const std::lock_guard guard(mutex_);
+  const auto failure = enter(path, "sync");
+  record({.kind = kind, .failed = failure.has_value(), .node = node});
+  if (failure) return *failure;
+  return {};
+}
+
+Result<Bytes> SimDisk::map(NodeId node, const std::string& path, std::uint64_t offset,
+                           std::size_t size) {
+  const std::lock_guard guard(mutex_);
+  if (auto failure = enter(path, "mapping")) return *failure;
+  record({.kind = OpKind::read, .node = node, .offset = offset, .size = size});
+  auto mapping = std::make_shared<Mapping>(Mapping{node, offset, Buffer(size)});
+  view_.node(node)->content.read(offset, mapping->memory.span());
+  std::erase_if(mappings_, [](const auto& weak) { return weak.expired(); });
+  mappings_.push_back(mapping);
+  const ByteView shown = mapping->memory.view();
+  return Bytes::pinning(std::move(mapping), shown);
+}
+
+void SimDisk::show_through_mappings(const DiskOp& op) {
+  if (op.kind != OpKind::write) return;
+  for (const auto& weak : mappings_) {
+    const auto mapping = weak.lock();
+    if (!mapping || mapping->node != op.node) continue;
+    const std::uint64_t from = std::max(op.offset, mapping->offset);
+    const std::uint64_t to =
+        std::min(op.offset + op.data.size(), mapping->offset + mapping->memory.size());
+    if (from >= to) continue;
+    std::memcpy(mapping->memory.data() + (from - mapping->offset),
+                op.data.data() + (from - op.offset), static_cast<std::size_t>(to - from));
+  }
+}
+
+}  // namespace varve::sim

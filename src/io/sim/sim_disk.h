@@ -1,0 +1,112 @@
+// A disk in memory that records, fails and crashes.
+//
+// The same interface as the real disk, so that what runs here is the product's
+// own code. The fault model:
+//
+// - A program sees its own writes at once, as through the page cache.
+// - Durable is only what was synced. When the power goes, any subset of the later
+//   changes may be there, in any order: each 512-byte sector by itself, each size
+//   change apart from the data, each change of a directory by itself. A rename
+//   inside one directory is there or not; one across directories may leave both
+//   names, never neither.
+// - One sector that was being written may hold garbage.
+// - Any call may fail. A failed write may have written part of its data. After a
+//   failed sync, what was pending may be lost even if a later sync succeeds.
+//
+// crash_states.h turns the recorded log into the states a crash may leave.
+//
+// Thread safety: as Vfs demands; one mutex guards everything. With one thread the
+// log depends on the program and the seed alone.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "io/sim/disk_op.h"
+#include "io/vfs.h"
+
+namespace varve::sim {
+
+struct Fault {
+  std::uint64_t op_number = 1;  // the Nth call, counted from 1
+  ErrorCode code = ErrorCode::io;
+  bool from_then_on = false;  // every later call fails too
+};
+
+class SimDisk final : public Vfs {
+ public:
+  explicit SimDisk(DiskImage image = {}, std::uint64_t seed = 1);
+  ~SimDisk() override;
+
+  // --- The operator's side.
+
+  // How many calls were made so far, reads and failures included.
+  std::uint64_t op_count() const;
+  void set_fault(std::optional<Fault> fault);
+  // Writes that would make the files larger than this together fail with
+  // out_of_space; free_space() answers accordingly. The default is 1 TiB.
+  void set_capacity(std::uint64_t size);
+  // Recording costs time; a disk that is only read back can do without.
+  void set_recording(bool recording);
+  // Puts a note of the driver between the operations.
+  void mark(std::uint64_t value);
+  OpLog log() const;
+  // What a program would find now, had everything been written.
+  DiskImage image() const;
+
+  // --- The program's side.
+
+  Result<std::unique_ptr<File>> open(std::string_view path, OpenMode mode) override;
+  Result<FileInfo> info(std::string_view path) override;
+  Result<std::vector<DirEntry>> list(std::string_view dir) override;
+  Status rename(std::string_view from, std::string_view to) override;
+  Status exchange(std::string_view a, std::string_view b) override;
+  Status link(std::string_view existing, std::string_view added) override;
+  Status remove(std::string_view path) override;
+  Status create_dir(std::string_view path) override;
+  Status remove_dir(std::string_view path) override;
+  Status sync_dir(std::string_view path) override;
+  // One after the other: the order stays the same from run to run.
+  Status sync_data(std::span<File* const> files) override;
+  Result<std::uint64_t> free_space(std::string_view path) override;
+  // Keeps no file at `path`; a crash frees it, as the end of a process does.
+  Result<std::unique_ptr<WriterLock>> lock_writer(std::string_view path) override;
+
+ private:
+  friend class SimFile;
+  friend class SimWriterLock;
+  struct Mapping;
+
+  // Counts a call; the error it must fail with, if it must.
+  std::optional<Error> enter(std::string_view path, const char* what);
+  void record(DiskOp op);
+  // Applies a change to the view, shows it through mappings, and records it.
+  void change(DiskOp op);
+  std::uint64_t used_after(NodeId node, std::uint64_t new_size) const;
+
+  Status write(NodeId node, const std::string& path, std::uint64_t offset, ByteView data);
+  Status set_size(NodeId node, const std::string& path, std::uint64_t size);
+  Status sync(NodeId node, OpKind kind, std::string_view path);
+  Result<Bytes> map(NodeId node, const std::string& path, std::uint64_t offset, std::size_t size);
+  void show_through_mappings(const DiskOp& op);
+
+  mutable std::mutex mutex_;
+  DiskImage view_;
+  OpLog log_;
+  std::uint64_t op_count_ = 0;
+  std::optional<Fault> fault_;
+  std::uint64_t seed_;
+  std::uint64_t capacity_ = std::uint64_t{1} << 40;
+  bool limited_ = false;
+  bool recording_ = true;
+  std::vector<std::weak_ptr<Mapping>> mappings_;
+  std::set<std::string, std::less<>> locks_;
+};
+
+}  // namespace varve::sim

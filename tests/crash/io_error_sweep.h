@@ -1,0 +1,26 @@
+// Fails the Nth disk operation, for N = 1, 2, 3 ... until a run stays untouched.
+//
+// Invariants checked: an error is reported, never a crash; what was acknowledged
+// is there after the disk is well again, both when the program simply reopens and
+// when the power goes at the end; what failed is there wholly or not at all.
+#pragma once
+
+#include "crash/crash_sweep.h"
+
+namespace varve::crash {
+
+struct IoErrorResult {
+  std::uint64_t run_count = 0;
+  std::uint64_t failed_run_count = 0;  // runs in which an operation reported the fault
+  std::uint64_t state_count = 0;
+  std::vector<std::string> violations;
+
+  bool ok() const { return violations.empty(); }
+  std::string summary() const;
+};
+
+// Every operation x {io, out_of_space} x {once, from then on}.
+IoErrorResult sweep_io_errors(Subject& subject, const Workload& workload,
+                              const SweepOptions& options);
+
+}  // namespace varve::crash

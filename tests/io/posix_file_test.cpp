@@ -1,0 +1,161 @@
+// What the operating system may do to a file, and what PosixFile makes of it.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+
+#include "io/posix_faults.h"
+#include "io/vfs.h"
+#include "support/scratch_dir.h"
+
+namespace varve {
+namespace {
+
+using test::Call;
+using test::PosixFaults;
+
+class PosixFile : public ::testing::Test {
+ protected:
+  std::unique_ptr<File> open(OpenMode mode = OpenMode::create) {
+    auto file = posix_vfs().open(dir_.file("f"), mode);
+    EXPECT_TRUE(file) << file.error().message();
+    return std::move(*file);
+  }
+
+  test::ScratchDir dir_;
+  PosixFaults faults_;
+};
+
+TEST_F(PosixFile, ShortTransfersAreFinished) {
+  const auto file = open();
+  faults_.limit_transfers(3);
+  ASSERT_TRUE(file->write_at(0, as_byte_view("0123456789")));
+  EXPECT_EQ(faults_.count(Call::pwrite), 4);
+  std::string back(10, '?');
+  ASSERT_TRUE(file->read_exactly(0, std::as_writable_bytes(std::span(back))));
+  EXPECT_EQ(back, "0123456789");
+  EXPECT_EQ(faults_.count(Call::pread), 4);
+}
+
+TEST_F(PosixFile, InterruptedTransfersAreTriedAgain) {
+  const auto file = open();
+  faults_.fail(Call::pwrite, EINTR, 2);
+  ASSERT_TRUE(file->write_at(0, as_byte_view("abc")));
+  EXPECT_EQ(faults_.count(Call::pwrite), 3);
+  faults_.fail(Call::pread, EINTR, 2);
+  const auto all = file->read_all(100);
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->text(), "abc");
+  faults_.fail(Call::ftruncate, EINTR, 1);
+  ASSERT_TRUE(file->truncate(1));
+  EXPECT_EQ(*file->size(), 1u);
+}
+
+TEST_F(PosixFile, AWriteThatMakesNoProgressIsAFullDisk) {
+  const auto file = open();
+  faults_.limit_transfers(0);
+  const Status written = file->write_at(0, as_byte_view("abc"));
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code(), ErrorCode::out_of_space);
+}
+
+TEST_F(PosixFile, ErrorsSayWhatWhereAndWhy) {
+  const auto file = open();
+  faults_.fail(Call::pwrite, ENOSPC);
+  const Status written = file->write_at(4096, as_byte_view("abc"));
+  EXPECT_EQ(written.error().code(), ErrorCode::out_of_space);
+  EXPECT_EQ(written.error().message(),
+            dir_.file("f") +
+                ": write of 3 bytes at offset 4096 failed: No space left on device (ENOSPC)");
+  EXPECT_TRUE(file->write_at(4096, as_byte_view("abc"))) << "a full disk is not for ever";
+}
+
+TEST_F(PosixFile, AfterAFailedSyncNothingIsWrittenOrSyncedAgain) {
+  const auto file = open();
+  ASSERT_TRUE(file->write_at(0, as_byte_view("abc")));
+  faults_.fail(Call::fdatasync, EIO);
+  EXPECT_EQ(file->sync_data().error().code(), ErrorCode::io);
+  // The kernel would say yes now; nobody may ask.
+  EXPECT_FALSE(file->sync_data());
+  EXPECT_FALSE(file->sync_all());
+  EXPECT_FALSE(file->write_at(0, as_byte_view("abc")));
+  EXPECT_FALSE(file->append(as_byte_view("abc")));
+  EXPECT_FALSE(file->truncate(0));
+  EXPECT_FALSE(file->extend_written(100));
+  EXPECT_EQ(faults_.count(Call::fdatasync), 1);
+  EXPECT_EQ(faults_.count(Call::fsync), 0);
+  EXPECT_EQ(file->read_all(100)->text(), "abc") << "reading is still allowed";
+  EXPECT_NE(file->sync_data().error().message().find("earlier sync"), std::string::npos);
+}
+
+TEST_F(PosixFile, AnInterruptedSyncIsNotTriedAgain) {
+  const auto file = open();
+  faults_.fail(Call::fsync, EINTR);
+  EXPECT_FALSE(file->sync_all());
+  EXPECT_EQ(faults_.count(Call::fsync), 1);
+}
+
+TEST_F(PosixFile, AFailedCloseIsReportedOnceAndNeverRepeated) {
+  const auto file = open();
+  faults_.fail(Call::close, EIO);
+  EXPECT_EQ(file->close().error().code(), ErrorCode::io);
+  EXPECT_TRUE(file->close());
+  EXPECT_EQ(faults_.count(Call::close), 1);
+  EXPECT_FALSE(file->write_at(0, as_byte_view("x")));
+}
+
+TEST_F(PosixFile, AFailedAppendIsOverwrittenByTheNext) {
+  const auto file = open();
+  ASSERT_TRUE(file->append(as_byte_view("committed.")));
+  // Four bytes reach the disk before it is full.
+  faults_.limit_transfers(4);
+  faults_.fail(Call::pwrite, ENOSPC, 1, 1);
+  EXPECT_FALSE(file->append(as_byte_view("torn bytes")));
+  EXPECT_EQ(*file->size(), 14u);
+  faults_.limit_transfers(100);
+  const auto offset = file->append(as_byte_view("next"));
+  ASSERT_TRUE(offset);
+  EXPECT_EQ(*offset, 10u);
+  EXPECT_EQ(file->read_all(100)->text(), "committed.next");
+}
+
+TEST_F(PosixFile, ExtendedSpaceIsWrittenNotOnlyReserved) {
+  const auto file = open();
+  ASSERT_TRUE(file->append(as_byte_view("head")));
+  ASSERT_TRUE(file->extend_written(600'000));
+  EXPECT_EQ(*file->size(), 600'000u);
+  EXPECT_GE(faults_.count(Call::pwrite), 3) << "zeros go through pwrite";
+  const auto all = file->read_all(1'000'000);
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->slice(0, 4).text(), "head");
+  EXPECT_EQ(all->slice(4), Bytes::copy_of(std::string(599'996, '\0')));
+  ASSERT_TRUE(file->extend_written(10)) << "never cuts";
+  EXPECT_EQ(*file->size(), 600'000u);
+}
+
+TEST_F(PosixFile, ADirectoryOrADeviceIsNotAFile) {
+  EXPECT_EQ(posix_vfs().open(dir_.path(), OpenMode::read).error().code(),
+            ErrorCode::invalid_argument);
+  EXPECT_EQ(posix_vfs().open("/dev/null", OpenMode::write).error().code(),
+            ErrorCode::invalid_argument);
+}
+
+TEST_F(PosixFile, SyncingSeveralTriesAllAndReportsAFailure) {
+  std::vector<std::unique_ptr<File>> files;
+  std::vector<File*> pointers;
+  for (int i = 0; i < 11; ++i) {
+    files.push_back(*posix_vfs().open(dir_.file(std::to_string(i)), OpenMode::create));
+    ASSERT_TRUE(files.back()->append(as_byte_view("x")));
+    pointers.push_back(files.back().get());
+  }
+  ASSERT_TRUE(posix_vfs().sync_data(pointers));
+  ASSERT_TRUE(posix_vfs().sync_data({}));
+  // The calling thread takes files 0 and 8; its first sync fails.
+  faults_.fail(Call::fdatasync, EIO);
+  EXPECT_FALSE(posix_vfs().sync_data(pointers));
+  EXPECT_FALSE(files[0]->append(as_byte_view("y"))) << "latched";
+  for (int i = 1; i < 11; ++i) EXPECT_TRUE(files[i]->append(as_byte_view("y"))) << i;
+}
+
+}  // namespace
+}  // namespace varve

@@ -1,0 +1,127 @@
+#include "io/sim/sim_disk.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace varve::sim {
+namespace {
+
+TEST(SimDisk, FailsTheNthOperationOnce) {
+  SimDisk disk;
+  disk.set_fault(Fault{.op_number = 2, .code = ErrorCode::io});
+  const auto file = disk.open("f", OpenMode::create);
+  ASSERT_TRUE(file);
+  const Status second = (*file)->write_at(0, as_byte_view("x"));
+  EXPECT_EQ(second.error().message(), "f: write failed: simulated io at operation 2");
+  EXPECT_TRUE((*file)->write_at(0, as_byte_view("x")));
+}
+
+TEST(SimDisk, FailsFromTheNthOperationOn) {
+  SimDisk disk;
+  disk.set_fault(Fault{.op_number = 2, .code = ErrorCode::out_of_space, .from_then_on = true});
+  const auto file = disk.open("f", OpenMode::create);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ((*file)->write_at(0, as_byte_view("x")).error().code(), ErrorCode::out_of_space);
+  }
+  EXPECT_FALSE(disk.info("f"));
+  disk.set_fault(std::nullopt);
+  EXPECT_TRUE(disk.info("f"));
+}
+
+TEST(SimDisk, EveryCallCountsAndCanFail) {
+  const auto each = [](SimDisk& disk) {
+    std::vector<bool> results;
+    auto file = disk.open("f", OpenMode::create);
+    results.push_back(file.ok());
+    if (!file) return results;
+    std::byte out[1];
+    results.push_back((*file)->write_at(0, as_byte_view("x")).ok());
+    results.push_back((*file)->read_at(0, out).ok());
+    results.push_back((*file)->size().ok());
+    results.push_back((*file)->truncate(1).ok());
+    results.push_back((*file)->sync_data().ok());
+    results.push_back((*file)->close().ok());
+    results.push_back(disk.create_dir("d").ok());
+    results.push_back(disk.link("f", "g").ok());
+    results.push_back(disk.exchange("f", "g").ok());
+    results.push_back(disk.rename("g", "h").ok());
+    results.push_back(disk.list(".").ok());
+    results.push_back(disk.info("f").ok());
+    results.push_back(disk.sync_dir(".").ok());
+    results.push_back(disk.free_space(".").ok());
+    results.push_back(disk.lock_writer("lock").ok());
+    results.push_back(disk.remove("f").ok());
+    results.push_back(disk.remove_dir("d").ok());
+    return results;
+  };
+  SimDisk healthy;
+  const std::size_t count = each(healthy).size();
+  EXPECT_EQ(healthy.op_count(), count);
+  for (std::size_t n = 1; n <= count; ++n) {
+    SimDisk disk;
+    disk.set_fault(Fault{.op_number = n});
+    const std::vector<bool> results = each(disk);
+    EXPECT_FALSE(results[n - 1]) << n;
+  }
+}
+
+TEST(SimDisk, AFullDiskRefusesAndRecovers) {
+  SimDisk disk;
+  disk.set_capacity(1000);
+  const auto file = *disk.open("f", OpenMode::create);
+  ASSERT_TRUE(file->extend_written(900));
+  EXPECT_EQ(*disk.free_space("."), 100u);
+  const std::string big(200, 'x');
+  EXPECT_EQ(file->append(as_byte_view(big)).error().code(), ErrorCode::out_of_space);
+  EXPECT_EQ(*file->size(), 900u);
+  EXPECT_TRUE(file->write_at(0, as_byte_view(big))) << "overwriting needs no space";
+  ASSERT_TRUE(disk.remove("f"));
+  EXPECT_EQ(*disk.free_space("."), 1000u);
+}
+
+TEST(SimDisk, RecordsWhatHappened) {
+  SimDisk disk;
+  const auto file = *disk.open("f.tmp", OpenMode::create);
+  ASSERT_TRUE(file->write_at(5, as_byte_view("abc")));
+  ASSERT_TRUE(file->sync_data());
+  ASSERT_TRUE(disk.rename("f.tmp", "f"));
+  ASSERT_TRUE(disk.sync_dir("."));
+  disk.mark(7);
+  std::vector<std::string> lines;
+  for (const DiskOp& op : disk.log()) lines.push_back(describe(op));
+  const std::vector<std::string> expected{
+      "create f.tmp as node 1",        "write node 1 offset 5 size 3", "sync node 1",
+      "rename node 1 from f.tmp to f", "sync directory node 0",        "mark 7"};
+  EXPECT_EQ(lines, expected);
+}
+
+TEST(SimDisk, AnOpenFileOutlivesItsName) {
+  SimDisk disk;
+  const auto file = *disk.open("f", OpenMode::create);
+  ASSERT_TRUE(disk.remove("f"));
+  ASSERT_TRUE(file->append(as_byte_view("still here")));
+  EXPECT_EQ(file->read_all(100)->text(), "still here");
+}
+
+TEST(SimDisk, ManyThreadsMayUseIt) {
+  SimDisk disk;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&disk, t] {
+      const std::string name = std::to_string(t);
+      const auto file = *disk.open(name, OpenMode::create);
+      for (int i = 0; i < 100; ++i) {
+        ASSERT_TRUE(file->append(as_byte_view(name)));
+        const auto mapped = file->map(0, 1);
+        ASSERT_EQ(mapped->text(), name);
+        ASSERT_TRUE(file->sync_data());
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (int t = 0; t < 4; ++t) EXPECT_EQ(disk.info(std::to_string(t))->size, 100u);
+}
+
+}  // namespace
+}  // namespace varve::sim
