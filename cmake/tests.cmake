@@ -1,11 +1,12 @@
 # What `./dev test` runs. Every test is listed in tests.list of the build folder,
-# one line each: its kind (gtest or script) and its path. The same tests are known
+# one line each: its kind (gtest, script or command) and its path. The same tests are known
 # to ctest.
 
 find_package(GTest REQUIRED)
 find_package(rapidcheck REQUIRED)
 
-set(VARVE_TEST_LIST ${PROJECT_BINARY_DIR}/tests.list)
+# In the cache because bench/ lists its tests from outside this folder's scope.
+set(VARVE_TEST_LIST ${PROJECT_BINARY_DIR}/tests.list CACHE INTERNAL "The list of tests")
 file(WRITE ${VARVE_TEST_LIST} "")
 
 # The folder that holds golden/ and worlds/, files written by other programs. They
