@@ -41,6 +41,9 @@ class KvArm {
   virtual Status open(const std::string& dir) = 0;
   // Inserts or overwrites all pairs; durable when it returns.
   virtual Status put_batch(std::span<const KvPair> pairs) = 0;
+  // The first filling, never timed, durable when it returns. Only for arms whose
+  // put_batch() would take minutes for a whole world.
+  virtual Status load_batch(std::span<const KvPair> pairs) { return put_batch(pairs); }
   // Shows the value of `key` to `consume`; not_found if there is none.
   virtual Status get(ByteView key, Consumer& consume) = 0;
   // After it, open() may be called again.

@@ -37,7 +37,7 @@ Status KvContest::load(std::size_t arm_index) {
   const std::vector<KvPair> pairs = data_.all();
   for (std::size_t first = 0; first < pairs.size(); first += kLoadBatchCount) {
     const std::size_t count = std::min(kLoadBatchCount, pairs.size() - first);
-    VARVE_TRY(arms_[arm_index]->put_batch(std::span(pairs).subspan(first, count)));
+    VARVE_TRY(arms_[arm_index]->load_batch(std::span(pairs).subspan(first, count)));
   }
   return {};
 }
