@@ -1,0 +1,49 @@
+// open: from a closed save of 10,000 chunks to the first chunk read. Before each
+// open, 10 % are saved and the store is closed, both untimed: a save that nobody
+// changed would spare engines that replay a log the work they do in real life.
+#include "base/try.h"
+#include "harness/stopwatch.h"
+#include "harness/workload.h"
+#include "kv_contest.h"
+
+namespace varve::bench {
+namespace {
+
+Result<std::vector<Measurement>> run_open(const Context& context) {
+  KvContest contest(context);
+  contest.load();
+  Random random(kSeed + 2);
+  std::vector<KvPair> dirty;
+  std::size_t wanted = 0;
+  interleave(
+      contest.series(), context.rounds(21),
+      [&] {
+        dirty = contest.data().overwrite(contest.data().count() / 10);
+        wanted = random.below(contest.data().count());
+      },
+      [&](std::size_t arm_index) -> Result<double> {
+        KvArm& arm = contest.arm(arm_index);
+        VARVE_TRY(arm.put_batch(dirty));
+        VARVE_TRY(arm.close());
+        const Stopwatch watch;
+        VARVE_TRY(arm.open(contest.dir(arm_index)));
+        VARVE_TRY(contest.data().check(arm, wanted));
+        return watch.milliseconds();
+      });
+  contest.verify_and_close();
+  return std::vector<Measurement>{{.title = "open and first read, after 10 % were saved",
+                                   .unit = "ms",
+                                   .better = Better::smaller,
+                                   .compared = true,
+                                   .series = std::move(contest.series())}};
+}
+
+}  // namespace
+
+void add_open_workloads(Workloads& workloads) {
+  workloads.push_back({.name = "open",
+                       .summary = "open a save of 10,000 chunks and read the first one",
+                       .run = run_open});
+}
+
+}  // namespace varve::bench
