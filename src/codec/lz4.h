@@ -1,0 +1,25 @@
+// LZ4 blocks, and the form with the raw size in front.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "base/byte_writer.h"
+#include "codec/compression.h"
+
+namespace varve {
+
+// 1 and 2 are the fast compressor, 3 and up the thorough one.
+inline constexpr LevelRange kLz4Levels{.min = 1, .standard = 1, .max = 12};
+
+// u32 LE raw size, then one block.
+std::unique_ptr<const Compression> make_lz4(int level);
+
+// One bare block, for formats that keep the sizes elsewhere (Anvil's LZ4 streams).
+Status lz4_compress_block(ByteView in, int level, ByteWriter& out);
+
+// `in` must decode to exactly out.size() bytes.
+Status lz4_decompress_block(ByteView in, std::span<std::byte> out);
+
+}  // namespace varve
