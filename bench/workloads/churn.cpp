@@ -13,7 +13,9 @@ namespace varve::bench {
 namespace {
 
 constexpr std::size_t kChurnRoundCount = 20;
+// Compactions pause between two files; what is quiet for this long is over.
 constexpr std::chrono::milliseconds kQuiet(300);
+constexpr std::chrono::milliseconds kQuietQuick(10);
 
 struct Churn {
   double size_at_end = 0;
@@ -29,9 +31,10 @@ std::optional<double> per_byte(std::optional<std::uint64_t> before,
   return static_cast<double>(*after - *before) / static_cast<double>(saved_size);
 }
 
-Result<Churn> churn(KvContest& contest, std::size_t arm_index, KvData& data) {
+Result<Churn> churn(KvContest& contest, std::size_t arm_index, KvData& data,
+                    std::chrono::milliseconds quiet) {
   const std::string& dir = contest.dir(arm_index);
-  wait_for_quiet_process(kQuiet);
+  wait_for_quiet_process(quiet);
   const auto device_before = device_written_size(dir);
   const auto process_before = process_written_size();
   std::uint64_t saved_size = 0;
@@ -42,7 +45,7 @@ Result<Churn> churn(KvContest& contest, std::size_t arm_index, KvData& data) {
     VARVE_TRY(contest.arm(arm_index).put_batch(dirty));
     peak_size = std::max(peak_size, allocated_size(dir));
   }
-  wait_for_quiet_process(kQuiet);
+  wait_for_quiet_process(quiet);
   const auto live_size = static_cast<double>(data.live_size());
   const Churn result{
       .size_at_end = static_cast<double>(allocated_size(dir)) / live_size,
@@ -57,6 +60,7 @@ Result<Churn> churn(KvContest& contest, std::size_t arm_index, KvData& data) {
 
 Result<std::vector<Measurement>> run_churn(const Context& context) {
   KvContest contest(context);
+  const auto quiet = context.quick ? kQuietQuick : kQuiet;
   const std::vector<Series> blank = contest.series();
   Measurement at_end{"size on disk over live bytes, still open", "x", Better::smaller, false,
                      blank};
@@ -71,7 +75,7 @@ Result<std::vector<Measurement>> run_churn(const Context& context) {
     VARVE_TRY(contest.load(arm_index));
     // A copy of the world for each, so that all arms overwrite the same with the same.
     KvData data(kSeed, contest.data().count());
-    VARVE_ASSIGN(const Churn result, churn(contest, arm_index, data));
+    VARVE_ASSIGN(const Churn result, churn(contest, arm_index, data, quiet));
     at_end.series[arm_index].samples.push_back(result.size_at_end);
     at_peak.series[arm_index].samples.push_back(result.size_at_peak);
     if (result.written_device) device.series[arm_index].samples = {*result.written_device};
