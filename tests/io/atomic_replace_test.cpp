@@ -1,6 +1,7 @@
 #include "io/atomic_replace.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "io/sim/sim_disk.h"
 #include "support/scratch_dir.h"
@@ -29,6 +30,15 @@ TEST(AtomicReplace, AStaleTemporaryIsOverwritten) {
   ASSERT_TRUE(atomic_replace(disk, "f", as_byte_view("new")));
   EXPECT_EQ(read(disk, "f"), "new");
   EXPECT_EQ(read(disk, "f.tmp"), "(absent)");
+}
+
+TEST(AtomicReplace, ALinkInTheTemporarysPlaceIsRemovedNotFollowed) {
+  const test::ScratchDir dir;
+  ASSERT_TRUE(atomic_replace(posix_vfs(), dir.file("outside"), as_byte_view("precious")));
+  ASSERT_EQ(symlink("outside", dir.file("f.tmp").c_str()), 0);
+  ASSERT_TRUE(atomic_replace(posix_vfs(), dir.file("f"), as_byte_view("new")));
+  EXPECT_EQ(read(posix_vfs(), dir.file("outside")), "precious");
+  EXPECT_EQ(read(posix_vfs(), dir.file("f")), "new");
 }
 
 // Fail the Nth operation for N = 1, 2, 3 ... until a run is clean.

@@ -1,7 +1,10 @@
 // What the operating system may do to a file, and what PosixFile makes of it.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <new>
 #include <string>
 
 #include "io/posix_faults.h"
@@ -138,6 +141,52 @@ TEST_F(PosixFile, ADirectoryOrADeviceIsNotAFile) {
             ErrorCode::invalid_argument);
   EXPECT_EQ(posix_vfs().open("/dev/null", OpenMode::write).error().code(),
             ErrorCode::invalid_argument);
+}
+
+TEST_F(PosixFile, APipeDoesNotBlock) {
+  ASSERT_EQ(mkfifo(dir_.file("pipe").c_str(), 0600), 0);
+  for (const OpenMode mode : {OpenMode::read, OpenMode::write, OpenMode::create}) {
+    EXPECT_EQ(posix_vfs().open(dir_.file("pipe"), mode).error().code(),
+              ErrorCode::invalid_argument);
+  }
+}
+
+TEST_F(PosixFile, ALinkIsReadButNotWrittenThrough) {
+  ASSERT_TRUE(open()->append(as_byte_view("abc")));
+  ASSERT_EQ(symlink("f", dir_.file("l").c_str()), 0);
+  EXPECT_EQ((*posix_vfs().open(dir_.file("l"), OpenMode::read))->read_all(9)->text(), "abc");
+  for (const OpenMode mode : {OpenMode::write, OpenMode::create, OpenMode::replace}) {
+    const auto file = posix_vfs().open(dir_.file("l"), mode);
+    ASSERT_FALSE(file);
+    EXPECT_EQ(file.error().code(), ErrorCode::invalid_argument);
+    EXPECT_NE(file.error().message().find("symbolic link"), std::string::npos);
+  }
+}
+
+// The message of a failure needs memory; the latch must not wait for it.
+TEST_F(PosixFile, ASyncThatThrowsLatchesToo) {
+  class ThrowingFile final : public File {
+   public:
+    ThrowingFile() : File("throwing") {}
+
+   private:
+    Result<std::size_t> do_read(std::uint64_t, std::span<std::byte>) const override { return 0; }
+    Status do_write(std::uint64_t, ByteView) override { return {}; }
+    Status do_truncate(std::uint64_t) override { return {}; }
+    Status do_extend_written(std::uint64_t, std::uint64_t) override { return {}; }
+    Status do_sync(bool) override {
+      if (!std::exchange(thrown_, true)) throw std::bad_alloc();
+      return {};
+    }
+    Result<std::uint64_t> do_size() const override { return 0; }
+    Result<Bytes> do_map(std::uint64_t, std::size_t) const override { return Bytes(); }
+    Status do_close() override { return {}; }
+    bool thrown_ = false;
+  } file;
+  EXPECT_THROW((void)file.sync_data(), std::bad_alloc);
+  EXPECT_FALSE(file.sync_data());
+  File* both[] = {&file};
+  EXPECT_FALSE(posix_vfs().sync_data(both));
 }
 
 TEST_F(PosixFile, SyncingSeveralTriesAllAndReportsAFailure) {

@@ -67,6 +67,31 @@ TEST(PosixLock, ADeadHolderIsNoObstacle) {
   EXPECT_TRUE(lock) << lock.error().message();
 }
 
+TEST(PosixLock, AForkedChildDoesNotKeepIt) {
+  const test::ScratchDir dir;
+  auto lock = posix_vfs().lock_writer(dir.file("lock"));
+  ASSERT_TRUE(lock);
+  const pid_t child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  lock->reset();
+  EXPECT_TRUE(posix_vfs().lock_writer(dir.file("lock")));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+TEST(PosixLock, ALinkIsNotWrittenThrough) {
+  const test::ScratchDir dir;
+  ASSERT_TRUE(
+      (*posix_vfs().open(dir.file("precious"), OpenMode::create))->append(as_byte_view("data")));
+  ASSERT_EQ(symlink("precious", dir.file("lock").c_str()), 0);
+  EXPECT_EQ(posix_vfs().lock_writer(dir.file("lock")).error().code(), ErrorCode::invalid_argument);
+  EXPECT_EQ((*posix_vfs().open(dir.file("precious"), OpenMode::read))->read_all(10)->text(),
+            "data");
+}
+
 TEST(PosixLock, ReadersNeedNone) {
   const test::ScratchDir dir;
   ASSERT_TRUE((*posix_vfs().open(dir.file("world"), OpenMode::create))->append(as_byte_view("w")));
