@@ -108,7 +108,11 @@ SweepResult sweep_run(Subject& subject, const RecordedRun& run, const SweepOptio
                       bool* feasible) {
   Sweep sweep(subject, run, options);
   const bool complete = sweep.run();
-  if (feasible != nullptr) *feasible = complete;
+  if (feasible != nullptr) {
+    *feasible = complete;
+  } else if (!complete) {
+    sweep.result.violations.push_back("the recorded log does not replay: the disk model is wrong");
+  }
   return std::move(sweep.result);
 }
 

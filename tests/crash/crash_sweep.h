@@ -2,9 +2,12 @@
 // it and compares every record with the oracle.
 //
 // Invariants checked, for each crash state: the store opens; it holds exactly the
-// records of the last acknowledged step or of the one in flight; recovery may
-// itself be crashed at every point; and after it the store takes another commit,
-// which may be crashed too.
+// records of the last acknowledged step or of one begun after it. For one state in
+// `recovery_every`: recovery may itself be crashed at every point, and after it the
+// store takes another commit, which may be crashed too.
+//
+// States are counted as they are checked. What was pending at one point is often
+// still pending at the next, so that not all of them differ.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +47,9 @@ struct SweepResult {
 // Runs the workload on an empty disk and sweeps it.
 SweepResult sweep_crashes(Subject& subject, const Workload& workload, const SweepOptions& options);
 
-// Sweeps a run that was recorded, or a mutant of one. `feasible` is set to false
-// if the log makes no sense on a disk, as some reordered ones do.
+// Sweeps a run that was recorded, or a mutant of one. A log that makes no sense on a
+// disk, as some reordered ones don't, is reported through `feasible`; where that is
+// null it is a violation.
 SweepResult sweep_run(Subject& subject, const RecordedRun& run, const SweepOptions& options,
                       bool* feasible = nullptr);
 

@@ -7,53 +7,69 @@
 namespace varve::crash {
 namespace {
 
-// Runs as far as the fault lets it. A step that fails is tried once more, as a
-// game would on its next autosave; then the run ends.
+// Runs as far as the fault lets it, on the record. A step that fails is tried once
+// more, as a game would on its next autosave, and then once in a new session, as
+// after a restart of the game; then the run ends.
 class FaultyRun {
  public:
   FaultyRun(Subject& subject, const Workload& workload, sim::SimDisk& disk)
-      : subject_(subject), workload_(workload), disk_(disk) {}
+      : subject_(subject), workload_(workload), disk_(disk) {
+    run.before_open = {Records{}};
+    run.states = {Records{}};
+  }
 
-  void run() {
-    auto session = subject_.open(disk_);
-    if (!session) {
-      failed = true;
-      return;
-    }
-    for (const Step& step : workload_) {
-      const Records next = after(allowed.front(), step);
-      bool done = false;
-      for (int attempt = 0; attempt < 2 && !done; ++attempt) {
-        done = *session != nullptr && apply(*session, step);
-        failed = failed || !done;
+  void go() {
+    if (reopen()) {
+      disk_.mark(to_mark({}));
+      for (const Step& step : workload_) {
+        if (!try_step(step)) break;
       }
-      if (!done) {
-        allowed.push_back(next);  // In flight: wholly there or not at all.
-        break;
-      }
-      allowed.front() = next;
+      if (session_ != nullptr && !session_->close()) failed = true;
+      session_.reset();
     }
-    if (*session != nullptr && !(*session)->close()) failed = true;
+    run.log = disk_.log();
   }
 
   bool failed = false;
-  // What a later look may find; the first is what was acknowledged.
-  std::vector<Records> allowed{Records{}};
+  RecordedRun run;
 
  private:
-  bool apply(std::unique_ptr<Session>& session, const Step& step) {
-    if (step.upkeep != "reopen") return session->apply(step).ok();
-    const bool closed = session->close().ok();
-    session.reset();
-    auto reopened = subject_.open(disk_);
-    if (!reopened) return false;
-    session = std::move(*reopened);
-    return closed;
+  bool reopen() {
+    session_.reset();
+    auto opened = subject_.open(disk_);
+    failed = failed || !opened;
+    if (opened) session_ = std::move(*opened);
+    return opened.ok();
+  }
+
+  bool try_step(const Step& step) {
+    run.states.push_back(after(run.states.back(), step));
+    const auto begun_count = static_cast<std::uint32_t>(run.states.size() - 1);
+    disk_.mark(to_mark({durable_count_, begun_count}));
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      if (attempt == 2 && !reopen()) return false;
+      if (session_ == nullptr || !apply(step)) {
+        failed = true;
+        continue;
+      }
+      durable_count_ = begun_count - static_cast<std::uint32_t>(session_->unsynced_count());
+      disk_.mark(to_mark({durable_count_, begun_count}));
+      return true;
+    }
+    return false;
+  }
+
+  bool apply(const Step& step) {
+    if (step.upkeep != "reopen") return session_->apply(step).ok();
+    const bool closed = session_->close().ok();
+    return reopen() && closed;
   }
 
   Subject& subject_;
   const Workload& workload_;
   sim::SimDisk& disk_;
+  std::unique_ptr<Session> session_;
+  std::uint32_t durable_count_ = 0;
 };
 
 class IoErrorSweep {
@@ -66,42 +82,47 @@ class IoErrorSweep {
       sim::SimDisk disk({}, options_.seed + n);
       disk.set_fault(sim::Fault{n, code, from_then_on});
       FaultyRun faulty(subject_, workload_, disk);
-      faulty.run();
+      faulty.go();
       if (disk.op_count() < n) return;  // The fault was never reached: all are done.
       ++result.run_count;
       result.failed_run_count += faulty.failed ? 1 : 0;
-      check(disk, faulty,
-            fmt::format("seed {}, {} at operation {}{}", options_.seed, to_string(code), n,
-                        from_then_on ? " and from then on" : ""));
+      const std::string what =
+          fmt::format("seed {}, {} at operation {}{}: ", options_.seed, to_string(code), n,
+                      from_then_on ? " and from then on" : "");
+      if (const auto wrong = check_reopened(disk.image(), faulty.run)) {
+        result.violations.push_back(what + "reopened, " + *wrong);
+      }
+      const SweepResult swept = sweep_run(subject_, faulty.run, options_);
+      result.state_count += swept.state_count;
+      for (const std::string& violation : swept.violations) {
+        result.violations.push_back(what + violation);
+      }
     }
   }
 
   IoErrorResult result;
 
  private:
-  void check(const sim::SimDisk& disk, const FaultyRun& faulty, const std::string& what) {
-    std::vector<const Records*> allowed;
-    for (const Records& records : faulty.allowed) allowed.push_back(&records);
-    check_image(disk.image(), allowed, what + ", reopened");
-    const sim::OpLog log = disk.log();
-    sim::DiskReplay replay{sim::DiskImage()};
-    for (const sim::DiskOp& op : log) replay.step(op);
-    sim::for_each_crash(replay, options_.limits, options_.seed,
-                        [&](const sim::CrashChoice& choice) {
-                          check_image(replay.crash(choice), allowed,
-                                      what + ", crash at the end, " + sim::describe(choice));
-                          return result.violations.size() < options_.violation_count_max;
-                        });
+  // The disk is well again and nothing was lost: the store must open with what was
+  // acknowledged or begun, take a commit, and show it when opened once more.
+  std::optional<std::string> check_reopened(const sim::DiskImage& image, const RecordedRun& run) {
+    std::vector<Records> allowed;
+    const Progress progress = last_progress(run.log);
+    for (std::size_t k = progress.durable_count; k <= progress.begun_count; ++k) {
+      allowed.push_back(run.states[k]);
+    }
+    const Workload one_more{{.changes = {{"after the error", Bytes::copy_of("taken")}}},
+                            {.changes = {}, .upkeep = "reopen"}};
+    const auto again = record_run(subject_, one_more, image, std::move(allowed), options_.seed);
+    if (!again) return again.error().message();
+    return std::nullopt;
   }
 
-  void check_image(const sim::DiskImage& image, const std::vector<const Records*>& allowed,
-                   const std::string& what) {
-    ++result.state_count;
-    sim::SimDisk disk(image, options_.seed);
-    disk.set_recording(false);
-    if (const auto wrong = check_disk(subject_, disk, allowed)) {
-      result.violations.push_back(what + ": " + *wrong);
+  static Progress last_progress(const sim::OpLog& log) {
+    for (auto op = log.rbegin(); op != log.rend(); ++op) {
+      if (op->kind == sim::OpKind::mark) return from_mark(op->value);
     }
+    return {};
   }
 
   Subject& subject_;

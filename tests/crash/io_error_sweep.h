@@ -1,8 +1,9 @@
 // Fails the Nth disk operation, for N = 1, 2, 3 ... until a run stays untouched.
 //
-// Invariants checked: an error is reported, never a crash; what was acknowledged
-// is there after the disk is well again, both when the program simply reopens and
-// when the power goes at the end; what failed is there wholly or not at all.
+// Invariants checked: nothing crashes; what was acknowledged is there, whether the
+// program simply reopens when the disk is well again or the power goes at any point
+// before or after the fault; what failed is there wholly or not at all; and the
+// reopened store takes another commit.
 #pragma once
 
 #include "crash/crash_sweep.h"

@@ -15,16 +15,17 @@ Result<RecordedRun> record_run(Subject& subject, const Workload& workload,
   sim::SimDisk disk(start, seed);
   RecordedRun run{.start = start, .log = {}, .before_open = std::move(before_open), .states = {}};
   VARVE_ASSIGN(auto session, subject.open(disk));
-  disk.mark(kOpenedMark);
+  disk.mark(to_mark({}));
   VARVE_ASSIGN(Records opened, session->read_all());
   if (std::find(run.before_open.begin(), run.before_open.end(), opened) == run.before_open.end()) {
     return corruption(
         fmt::format("opening shows {} records that match none expected", opened.size()));
   }
   run.states.push_back(std::move(opened));
-  for (std::size_t k = 0; k < workload.size(); ++k) {
+  std::uint32_t durable_count = 0;
+  for (std::uint32_t k = 0; k < workload.size(); ++k) {
     run.states.push_back(after(run.states.back(), workload[k]));
-    disk.mark(begin_mark(k));
+    disk.mark(to_mark({durable_count, k + 1}));
     if (workload[k].upkeep == "reopen") {
       VARVE_TRY(session->close());
       session.reset();
@@ -32,9 +33,16 @@ Result<RecordedRun> record_run(Subject& subject, const Workload& workload,
     } else {
       VARVE_TRY(session->apply(workload[k]));
     }
-    disk.mark(acknowledge_mark(k));
+    durable_count = k + 1 - static_cast<std::uint32_t>(session->unsynced_count());
+    disk.mark(to_mark({durable_count, k + 1}));
+    VARVE_ASSIGN(const Records shown, session->read_all());
+    if (const auto wrong = difference(run.states.back(), shown)) {
+      return corruption(fmt::format("after step {} the session is wrong: {}", k, *wrong));
+    }
   }
   VARVE_TRY(session->close());
+  const auto step_count = static_cast<std::uint32_t>(workload.size());
+  disk.mark(to_mark({step_count, step_count}));
   run.log = disk.log();
   return run;
 }
@@ -46,9 +54,10 @@ std::vector<const Records*> allowed_after(const RecordedRun& run,
     for (const Records& records : run.before_open) allowed.push_back(&records);
     return allowed;
   }
-  const std::size_t settled = static_cast<std::size_t>(*mark / 2);
-  allowed.push_back(&run.states[settled]);
-  if (*mark % 2 == 1) allowed.push_back(&run.states[settled + 1]);  // in flight
+  const Progress progress = from_mark(*mark);
+  for (std::size_t k = progress.durable_count; k <= progress.begun_count; ++k) {
+    allowed.push_back(&run.states[k]);
+  }
   return allowed;
 }
 

@@ -8,12 +8,18 @@
 
 namespace varve::crash {
 
-// Marks in the log. Step k (from 0) begins at 2k+1 and is acknowledged at 2k+2;
-// 0 is the moment open() returned.
-constexpr std::uint64_t kOpenedMark = 0;
-constexpr std::uint64_t begin_mark(std::size_t step) { return 2 * step + 1; }
-constexpr std::uint64_t acknowledge_mark(std::size_t step) { return 2 * step + 2; }
-constexpr bool is_acknowledge(std::uint64_t mark) { return mark != 0 && mark % 2 == 0; }
+// How far a run has come, noted in the log as a mark. A crash right after it may
+// leave any state from the durable one up to the one of the last step begun.
+struct Progress {
+  std::uint32_t durable_count = 0;  // steps no crash may take
+  std::uint32_t begun_count = 0;    // steps that may be there
+};
+constexpr std::uint64_t to_mark(Progress p) {
+  return std::uint64_t{p.durable_count} << 32 | p.begun_count;
+}
+constexpr Progress from_mark(std::uint64_t mark) {
+  return {static_cast<std::uint32_t>(mark >> 32), static_cast<std::uint32_t>(mark)};
+}
 
 struct RecordedRun {
   sim::DiskImage start;
@@ -26,7 +32,8 @@ struct RecordedRun {
 };
 
 // Opens, applies every step and closes, on a disk that starts as `start`. Fails if
-// anything fails, or if open() shows what is not in `before_open`.
+// anything fails, if open() shows what is not in `before_open`, or if a session does
+// not show what it was given.
 Result<RecordedRun> record_run(Subject& subject, const Workload& workload,
                                const sim::DiskImage& start, std::vector<Records> before_open,
                                std::uint64_t seed);

@@ -2,9 +2,12 @@
 //
 // A Subject opens sessions on a disk; a session applies steps and reads back every
 // record. The driver owns the workload and the oracle; the subject owns nothing
-// that outlives a session, because after a crash only the disk is left.
+// that outlives a session, because after a crash only the disk is left. What a store
+// does on a background thread, its subject does inline: a log that depends on the
+// scheduler could not be replayed from a seed.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,8 +27,9 @@ using Records = std::map<std::string, Bytes>;
 struct Step {
   // What is put; nullopt erases.
   std::map<std::string, std::optional<Bytes>> changes;
-  // Upkeep the subject knows by name ("compact", "rotate backups"), which leaves
-  // the records as they are. Empty for an ordinary commit. "reopen" is the
+  // Upkeep the subject knows by name ("compact", "rotate backups"); empty for an
+  // ordinary commit. Where it changes what can be read back, such as a backup whose
+  // records the subject shows as "backup1/...", `changes` says so. "reopen" is the
   // driver's own: close and open again.
   std::string upkeep = {};
 };
@@ -35,8 +39,12 @@ using Workload = std::vector<Step>;
 class Session {
  public:
   virtual ~Session() = default;
-  // Success acknowledges: from then on every crash must leave the step's records.
+  // Success accepts the step, and acknowledges all steps but the last
+  // unsynced_count(): from then on every crash must leave those.
   virtual Status apply(const Step& step) = 0;
+  // How many of the steps accepted last a crash may still take, as a journal allows
+  // that syncs every N ticks. What is left is always a prefix.
+  virtual std::size_t unsynced_count() const { return 0; }
   virtual Result<Records> read_all() = 0;
   virtual Status close() = 0;
 };

@@ -42,29 +42,54 @@ class Chooser {
     }
   }
 
-  // Up to `position_count_max` of the numbers below `count`, evenly spread, with
-  // the first and the last among them.
-  template <class Use>
-  void for_positions(std::size_t count, std::size_t position_count_max, Use use) {
-    const std::size_t taken = std::min(count, position_count_max);
-    for (std::size_t i = 0; i < taken && !stopped_; ++i) {
-      use(taken < 2 ? 0 : i * (count - 1) / (taken - 1));
+  // At most `count_max` of `from`, one from each of as many equal stretches, where
+  // in the stretch by the seed.
+  std::vector<std::size_t> spread(const std::vector<std::size_t>& from, std::size_t count_max) {
+    if (from.size() <= count_max) return from;
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = 0; i < count_max; ++i) {
+      const std::size_t begin = i * from.size() / count_max;
+      const std::size_t end = (i + 1) * from.size() / count_max;
+      chosen.push_back(from[begin + random_() % (end - begin)]);
     }
+    return chosen;
+  }
+
+  std::vector<std::size_t> indexes(bool of_sectors) const {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < atoms_.size(); ++i) {
+      if ((atoms_[i].kind == Atom::Kind::sector) == of_sectors) found.push_back(i);
+    }
+    return found;
+  }
+
+  // Changes of names and sizes are few and decide most; sectors are many and alike.
+  // Each kind gets its share, or a rename among a thousand sectors would never be
+  // looked at by itself.
+  std::vector<std::size_t> positions() {
+    std::vector<std::size_t> chosen = spread(indexes(false), limits_.position_count_max);
+    const std::vector<std::size_t> sectors = spread(indexes(true), limits_.position_count_max);
+    chosen.insert(chosen.end(), sectors.begin(), sectors.end());
+    return chosen;
   }
 
   void prefixes() {
-    for_positions(atoms_.size() + 1, limits_.position_count_max, [&](std::size_t size) {
-      set_prefix(size);
+    set_prefix(0);
+    visit();
+    for (const std::size_t i : positions()) {
+      if (stopped_) return;
+      set_prefix(i + 1);
       visit();
-    });
+    }
   }
 
   void one_against_the_rest(bool one) {
-    for_positions(atoms_.size(), limits_.position_count_max, [&](std::size_t i) {
+    for (const std::size_t i : positions()) {
+      if (stopped_) return;
       set_all(!one);
       choice_.kept[i] = one;
       visit();
-    });
+    }
   }
 
   void samples() {
@@ -75,19 +100,25 @@ class Chooser {
   }
 
   void garbage() {
-    std::vector<std::size_t> sectors;
-    for (std::size_t i = 0; i < atoms_.size(); ++i) {
-      if (atoms_[i].kind == Atom::Kind::sector) sectors.push_back(i);
-    }
-    for_positions(sectors.size(), limits_.garbage_count_max, [&](std::size_t position) {
-      const std::size_t i = sectors[position];
+    for (const std::size_t i : spread(indexes(true), limits_.garbage_count_max)) {
       choice_.garbage_index = i;
       for (int surroundings = 0; surroundings < 3 && !stopped_; ++surroundings) {
         set_prefix(surroundings == 0 ? atoms_.size() : surroundings == 1 ? i : 0);
+        keep_growth_of(atoms_[i].node);
         choice_.garbage_seed = random_();
         visit();
       }
-    });
+    }
+  }
+
+  // Garbage beyond the end of its file would not be seen.
+  void keep_growth_of(NodeId node) {
+    for (std::size_t i = 0; i < atoms_.size(); ++i) {
+      const Atom& atom = atoms_[i];
+      if (atom.kind == Atom::Kind::size && atom.node == node && !atom.shrinks) {
+        choice_.kept[i] = true;
+      }
+    }
   }
 
   const std::vector<Atom>& atoms_;

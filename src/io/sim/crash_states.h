@@ -16,7 +16,7 @@ struct CrashLimits {
   // Up to this many pending atoms, all 2^n subsets are taken.
   std::size_t all_subsets_atom_count = 7;
   // Beyond, each of prefixes, leave-one-out and keep-one is taken at up to this
-  // many positions, evenly spread ...
+  // many sectors, evenly spread, and at as many changes of names and sizes ...
   std::size_t position_count_max = 64;
   // ... and this many random subsets.
   std::size_t sample_count = 24;

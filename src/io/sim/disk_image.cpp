@@ -81,7 +81,7 @@ std::optional<Place> DiskImage::place(std::string_view path) const {
   return Place{*dir, std::string(name)};
 }
 
-std::uint64_t DiskImage::used_size() const {
+std::uint64_t DiskImage::used_size_without(std::optional<NodeId> left_out) const {
   std::set<NodeId> seen;
   std::vector<NodeId> to_visit{kRootNode};
   std::uint64_t total = 0;
@@ -90,7 +90,7 @@ std::uint64_t DiskImage::used_size() const {
     to_visit.pop_back();
     const Node* visited = node(id);
     if (visited == nullptr || !seen.insert(id).second) continue;
-    total += visited->content.size();
+    if (id != left_out) total += visited->content.size();
     for (const auto& [name, child] : visited->entries) to_visit.push_back(child);
   }
   return total;

@@ -2,7 +2,8 @@
 //
 // Copies share everything and are copied apart by the node. Files and directories
 // are known by their node number, as on a real disk, so that names and contents
-// can become durable independently of each other.
+// can become durable independently of each other. An image and its copies belong to
+// one thread at a time: what they share is counted without fences.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +56,8 @@ class DiskImage {
   // The place a path names, which need not exist; nullopt if its directory doesn't.
   std::optional<Place> place(std::string_view path) const;
 
-  // The sum of the sizes of all files that have a name.
-  std::uint64_t used_size() const;
+  // The sum of the sizes of all files that have a name, one of them left out.
+  std::uint64_t used_size_without(std::optional<NodeId> left_out) const;
 
  private:
   std::vector<std::shared_ptr<Node>> nodes_;

@@ -11,41 +11,68 @@ namespace {
 
 using Sector = std::array<std::byte, kSectorSize>;
 
-// The sector of an atom. A sector that was only ever zero has no page.
-Sector sector_of(const Atom& atom) {
+constexpr std::uint64_t kSizeStepCountMax = 8;
+
+// One sector of a page. Where only zeros were ever written there is no page.
+Sector sector_of(const PageRef& page, std::uint64_t sector_index) {
   Sector sector{};
-  if (!atom.page) return sector;
-  const std::size_t within = atom.sector_index * kSectorSize % kPageSize;
-  std::copy_n(atom.page->begin() + within, kSectorSize, sector.begin());
+  if (!page) return sector;
+  const std::size_t within = sector_index * kSectorSize % kPageSize;
+  std::copy_n(page->begin() + within, kSectorSize, sector.begin());
   return sector;
 }
 
-// What a power cut can make of a sector that is being written: noise, zeros, or
-// the beginning of the new with the end of noise.
-void spoil(Sector& sector, std::uint64_t seed) {
+// What a power cut can make of a sector that is being written: noise, zeros, or the
+// new bytes up to some point and noise or the old ones behind it, or the other way
+// round.
+void spoil(Sector& sector, const Sector& old, std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  const std::uint64_t way = random() % 3;
-  const std::size_t from = way == 2 ? random() % kSectorSize : 0;
-  for (std::size_t i = from; i < kSectorSize; ++i) {
-    sector[i] = way == 1 ? std::byte{0} : static_cast<std::byte>(random());
+  const std::uint64_t way = random() % 5;
+  const std::size_t middle = 1 + random() % (kSectorSize - 1);
+  const std::size_t from = way < 2 || way == 4 ? 0 : middle;
+  const std::size_t to = way == 4 ? middle : kSectorSize;
+  for (std::size_t i = from; i < to; ++i) {
+    sector[i] = way == 1 ? std::byte{0} : way >= 3 ? old[i] : static_cast<std::byte>(random());
   }
+}
+
+// The names an operation changes, and what each refers to afterwards; nullopt where
+// it refers to nothing.
+struct NameChange {
+  const Place* place;
+  std::optional<NodeId> node;
+};
+std::vector<NameChange> name_changes(const Atom& atom) {
+  const DiskOp& op = *atom.op;
+  switch (op.kind) {
+    case OpKind::remove:
+      return {{&op.place, std::nullopt}};
+    case OpKind::rename:
+      if (atom.adds_only) return {{&op.place2, op.node}};
+      return {{&op.place, std::nullopt}, {&op.place2, op.node}};
+    case OpKind::exchange:
+      return {{&op.place, op.node2}, {&op.place2, op.node}};
+    default:  // create, make_dir, link
+      return {{&op.place, op.node}};
+  }
+}
+
+bool is_superseded(const NameSequences& durable, const Place& place, std::uint64_t sequence) {
+  const auto it = durable.find({place.dir, place.name});
+  return it != durable.end() && it->second > sequence;
 }
 
 // Applies atoms to an image. Sizes are settled at the end, because data beyond
 // the size may come first and become visible later.
 class AtomApplier {
  public:
-  explicit AtomApplier(DiskImage& image) : image_(image) {}
+  AtomApplier(DiskImage& image, const NameSequences& durable_names)
+      : image_(image), durable_names_(durable_names) {}
 
   void apply(const Atom& atom, const std::optional<std::uint64_t>& garbage_seed = std::nullopt) {
     switch (atom.kind) {
-      case Atom::Kind::sector: {
-        size_of(atom.node);
-        Sector sector = sector_of(atom);
-        if (garbage_seed) spoil(sector, *garbage_seed);
-        image_.edit(atom.node).content.put_sector(atom.sector_index, sector);
-        return;
-      }
+      case Atom::Kind::sector:
+        return apply_sector(atom, garbage_seed);
       case Atom::Kind::size:
         size_of(atom.node) = atom.size;
         // What a cut took is gone even if the file grows again later.
@@ -68,27 +95,31 @@ class AtomApplier {
     return sizes_.emplace_back(node, image_.node(node)->content.size()).second;
   }
 
+  void apply_sector(const Atom& atom, const std::optional<std::uint64_t>& garbage_seed) {
+    size_of(atom.node);
+    PagedContent& content = image_.edit(atom.node).content;
+    Sector sector = sector_of(atom.page, atom.sector_index);
+    if (garbage_seed) {
+      const PageRef under = content.page(atom.sector_index * kSectorSize / kPageSize);
+      spoil(sector, sector_of(under, atom.sector_index), *garbage_seed);
+    }
+    content.put_sector(atom.sector_index, sector);
+  }
+
   void apply_names(const Atom& atom) {
-    const DiskOp& op = *atom.op;
-    switch (op.kind) {
-      case OpKind::remove:
-        image_.edit(op.place.dir).remove(op.place.name);
-        return;
-      case OpKind::rename:
-        if (!atom.adds_only) image_.edit(op.place.dir).remove(op.place.name);
-        image_.edit(op.place2.dir).add(op.place2.name, op.node);
-        return;
-      case OpKind::exchange:
-        image_.edit(op.place.dir).add(op.place.name, op.node2);
-        image_.edit(op.place2.dir).add(op.place2.name, op.node);
-        return;
-      default:  // create, make_dir, link
-        image_.edit(op.place.dir).add(op.place.name, op.node);
-        return;
+    for (const auto& [place, node] : name_changes(atom)) {
+      if (is_superseded(durable_names_, *place, atom.sequence)) continue;
+      Node& dir = image_.edit(place->dir);
+      if (node) {
+        dir.add(place->name, *node);
+      } else {
+        dir.remove(place->name);
+      }
     }
   }
 
   DiskImage& image_;
+  const NameSequences& durable_names_;
   std::vector<std::pair<NodeId, std::uint64_t>> sizes_;
 };
 
@@ -98,6 +129,7 @@ bool DiskReplay::step(const DiskOp& op) {
   const Node* node = view_.node(op.node);
   const std::uint64_t old_size = node == nullptr ? 0 : node->content.size();
   if (!apply_op(view_, op)) return false;
+  ++sequence_;
   switch (op.kind) {
     case OpKind::read:
     case OpKind::mark:
@@ -141,15 +173,28 @@ void DiskReplay::add_sectors(const DiskOp& op) {
 void DiskReplay::add_size(NodeId node, std::uint64_t old_size) {
   const std::uint64_t size = view_.node(node)->content.size();
   if (size == old_size) return;
-  pending_.push_back({.kind = Atom::Kind::size,
-                      .node = node,
-                      .node2 = node,
-                      .size = size,
-                      .shrinks = size < old_size});
+  const auto add = [&](std::uint64_t reached) {
+    pending_.push_back({.kind = Atom::Kind::size,
+                        .node = node,
+                        .node2 = node,
+                        .size = reached,
+                        .shrinks = size < old_size});
+  };
+  if (size > old_size) {
+    const std::uint64_t first_page = old_size / kPageSize + 1;
+    const std::uint64_t page_count = (size + kPageSize - 1) / kPageSize - first_page;
+    const std::uint64_t stride = page_count / kSizeStepCountMax + 1;
+    for (std::uint64_t i = 0; i < page_count; i += stride) add((first_page + i) * kPageSize);
+  }
+  add(size);
 }
 
 void DiskReplay::add_names(const DiskOp& op) {
-  Atom atom{.kind = Atom::Kind::names, .node = op.place.dir, .node2 = op.place.dir, .op = &op};
+  Atom atom{.kind = Atom::Kind::names,
+            .node = op.place.dir,
+            .node2 = op.place.dir,
+            .op = &op,
+            .sequence = sequence_};
   if (op.kind == OpKind::exchange) atom.node2 = op.place2.dir;
   if (op.kind == OpKind::rename && op.place.dir != op.place2.dir) {
     Atom added = atom;
@@ -164,40 +209,54 @@ void DiskReplay::sync(NodeId node, bool failed) {
   const auto covered = [&](const Atom& atom) {
     return !atom.beyond_sync && (atom.node == node || atom.node2 == node);
   };
-  const bool is_dir = view_.node(node)->is_dir;
   if (failed) {
-    // File data: the kernel marks the pages clean and forgets them. Names stay in
-    // the journal, where a later sync finds them.
+    // The kernel marks the pages clean and forgets them. A size alone is not
+    // forgotten: it stays in the inode, which the next sync writes.
     for (Atom& atom : pending_) {
-      if (!is_dir && covered(atom)) atom.beyond_sync = true;
+      if (covered(atom) && atom.kind != Atom::Kind::size) atom.beyond_sync = true;
     }
     return;
   }
-  AtomApplier applier(durable_);
+  AtomApplier applier(durable_, durable_names_);
   std::vector<std::uint64_t> sectors;
-  bool resized = false;
+  std::optional<std::uint64_t> cut_at;
   for (const Atom& atom : pending_) {
     if (!covered(atom)) continue;
     applier.apply(atom);
     if (atom.kind == Atom::Kind::sector) sectors.push_back(atom.sector_index);
-    resized = resized || atom.kind == Atom::Kind::size;
+    if (atom.shrinks) cut_at = std::min(cut_at.value_or(atom.size), atom.size);
+    if (atom.kind != Atom::Kind::names) continue;
+    for (const auto& [place, target] : name_changes(atom)) {
+      std::uint64_t& last = durable_names_[{place->dir, place->name}];
+      last = std::max(last, atom.sequence);
+    }
   }
   applier.settle_sizes();
   std::sort(sectors.begin(), sectors.end());
   std::erase_if(pending_, [&](const Atom& atom) {
     if (covered(atom)) return true;
-    // An older version that was lost to a failed sync cannot come back over a
-    // newer one that is durable.
-    if (atom.node != node || !atom.beyond_sync) return false;
-    return atom.kind == Atom::Kind::size
-               ? resized
-               : std::binary_search(sectors.begin(), sectors.end(), atom.sector_index);
+    // An older version that was lost to a failed sync cannot come back over a newer
+    // one that is durable, nor behind a cut that is.
+    if (atom.node != node || atom.kind != Atom::Kind::sector) return false;
+    return std::binary_search(sectors.begin(), sectors.end(), atom.sector_index) ||
+           (cut_at && (atom.sector_index + 1) * kSectorSize > *cut_at);
+  });
+  drop_superseded();
+}
+
+void DiskReplay::drop_superseded() {
+  std::erase_if(pending_, [&](const Atom& atom) {
+    if (atom.kind != Atom::Kind::names || !atom.beyond_sync) return false;
+    const std::vector<NameChange> changes = name_changes(atom);
+    return std::all_of(changes.begin(), changes.end(), [&](const NameChange& change) {
+      return is_superseded(durable_names_, *change.place, atom.sequence);
+    });
   });
 }
 
 DiskImage DiskReplay::crash(const CrashChoice& choice) const {
   DiskImage image = durable_;
-  AtomApplier applier(image);
+  AtomApplier applier(image, durable_names_);
   for (std::size_t i = 0; i < pending_.size(); ++i) {
     if (choice.garbage_index == i) {
       applier.apply(pending_[i], choice.garbage_seed);

@@ -3,13 +3,16 @@
 //
 // Pending changes are kept as atoms: the smallest pieces a crash keeps or loses
 // as a whole. A write is one atom per 512-byte sector, each holding the sector as
-// the program saw it then (a disk writes whole sectors), and one for the size if
-// the file grew.
+// the program saw it then (a disk writes whole sectors), and, if the file grew, one
+// for the size at each of some page boundaries on the way and at the end: data
+// arrives a page at a time, and the size follows it.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/sim/disk_op.h"
@@ -36,6 +39,9 @@ struct Atom {
   bool adds_only = false;
   // A sync of it failed: it may or may not be there, and no later sync helps.
   bool beyond_sync = false;
+  // Counts operations, so that an older change of a name never undoes a newer one
+  // that is durable already.
+  std::uint64_t sequence = 0;
 };
 
 // One way a crash can end: which pending atoms made it, and perhaps one sector
@@ -45,6 +51,10 @@ struct CrashChoice {
   std::optional<std::size_t> garbage_index;
   std::uint64_t garbage_seed = 0;
 };
+
+// The number of the operation that last changed a name durably, by directory and
+// name.
+using NameSequences = std::map<std::pair<NodeId, std::string>, std::uint64_t>;
 
 class DiskReplay {
  public:
@@ -63,10 +73,13 @@ class DiskReplay {
   void add_size(NodeId node, std::uint64_t old_size);
   void add_names(const DiskOp& op);
   void sync(NodeId node, bool failed);
+  void drop_superseded();
 
   DiskImage view_;     // what the program sees
   DiskImage durable_;  // what no crash can take
+  NameSequences durable_names_;
   std::vector<Atom> pending_;
+  std::uint64_t sequence_ = 0;
 };
 
 // "kept 1011, garbage in 2", for messages.

@@ -12,6 +12,16 @@
 namespace varve::sim {
 namespace {
 
+Status status_of(const std::optional<Error>& failure) {
+  if (failure) return *failure;
+  return {};
+}
+
+// Whether `path` is `dir` or lies in it.
+bool is_inside(std::string_view path, std::string_view dir) {
+  return path.starts_with(dir) && (path.size() == dir.size() || path[dir.size()] == '/');
+}
+
 Error no_such(std::string_view path) {
   return not_found(fmt::format("{}: no such file or directory", path));
 }
@@ -55,7 +65,6 @@ void SimDisk::set_fault(std::optional<Fault> fault) {
 void SimDisk::set_capacity(std::uint64_t size) {
   const std::lock_guard guard(mutex_);
   capacity_ = size;
-  limited_ = true;
 }
 
 void SimDisk::set_recording(bool recording) {
@@ -96,14 +105,27 @@ void SimDisk::change(DiskOp op) {
   record(std::move(op));
 }
 
-std::uint64_t SimDisk::used_after(NodeId node, std::uint64_t new_size) const {
-  if (!limited_) return 0;
-  return view_.used_size() - view_.node(node)->content.size() + new_size;
+bool SimDisk::takes_effect() const {
+  const std::string seed = fmt::format("{} {}", seed_, op_count_);
+  return xxh3(as_byte_view(seed)) % 2 == 0;
+}
+
+bool SimDisk::fits(NodeId node, std::uint64_t new_size) const {
+  if (new_size > kFileSizeMax) return false;
+  return !capacity_ || view_.used_size_without(node) + new_size <= *capacity_;
+}
+
+bool SimDisk::cuts_a_mapping(NodeId node, std::uint64_t new_size) const {
+  return std::any_of(mappings_.begin(), mappings_.end(), [&](const auto& weak) {
+    const auto mapping = weak.lock();
+    return mapping && mapping->node == node && mapping->offset + mapping->memory.size() > new_size;
+  });
 }
 
 Result<std::unique_ptr<File>> SimDisk::open(std::string_view path, OpenMode mode) {
   const std::lock_guard guard(mutex_);
-  if (auto failure = enter(path, "open")) return *failure;
+  const auto failure = enter(path, "open");
+  if (failure && !takes_effect()) return *failure;
   const bool creates = mode != OpenMode::read && mode != OpenMode::write;
   std::optional<NodeId> node = view_.find(path);
   if (node && view_.node(*node)->is_dir) {
@@ -116,12 +138,19 @@ Result<std::unique_ptr<File>> SimDisk::open(std::string_view path, OpenMode mode
     auto place = creates ? view_.place(path) : std::nullopt;
     if (!place) return no_such(path);
     node = view_.next_id();
-    change({.kind = OpKind::create, .node = *node, .place = std::move(*place)});
+    change({.kind = OpKind::create,
+            .failed = failure.has_value(),
+            .node = *node,
+            .place = std::move(*place)});
   } else if (mode == OpenMode::replace && view_.node(*node)->content.size() != 0) {
-    change({.kind = OpKind::set_size, .node = *node, .size = 0});
+    if (cuts_a_mapping(*node, 0)) {
+      return invalid_argument(fmt::format("{}: a mapped part would be cut off", path));
+    }
+    change({.kind = OpKind::set_size, .failed = failure.has_value(), .node = *node, .size = 0});
   } else {
     record({.kind = OpKind::read, .node = *node});
   }
+  if (failure) return *failure;
   return std::make_unique<SimFile>(*this, path, *node, mode != OpenMode::read);
 }
 
@@ -150,44 +179,52 @@ Result<std::vector<DirEntry>> SimDisk::list(std::string_view dir) {
 
 Status SimDisk::rename(std::string_view from, std::string_view to) {
   const std::lock_guard guard(mutex_);
-  if (auto failure = enter(from, "rename")) return *failure;
+  const auto failure = enter(from, "rename");
+  if (failure && !takes_effect()) return *failure;
   const auto node = view_.find(from);
   auto place = view_.place(from);
   auto place2 = view_.place(to);
   if (!node || !place || !place2) return no_such(node ? to : from);
+  if (view_.node(*node)->is_dir && is_inside(to, from)) {
+    return invalid_argument(fmt::format("{}: cannot take the place of {}", from, to));
+  }
   if (const auto replaced = view_.find(to)) {
-    if (*replaced == *node) return {};
+    if (*replaced == *node) return status_of(failure);
     const Node* there = view_.node(*replaced);
     if (there->is_dir != view_.node(*node)->is_dir || !there->entries.empty()) {
       return invalid_argument(fmt::format("{}: cannot take the place of {}", from, to));
     }
   }
   change({.kind = OpKind::rename,
+          .failed = failure.has_value(),
           .node = *node,
           .place = std::move(*place),
           .place2 = std::move(*place2)});
-  return {};
+  return status_of(failure);
 }
 
 Status SimDisk::exchange(std::string_view a, std::string_view b) {
   const std::lock_guard guard(mutex_);
-  if (auto failure = enter(a, "exchange")) return *failure;
+  const auto failure = enter(a, "exchange");
+  if (failure && !takes_effect()) return *failure;
   const auto node = view_.find(a);
   const auto node2 = view_.find(b);
   auto place = view_.place(a);
   auto place2 = view_.place(b);
   if (!node || !node2 || !place || !place2) return no_such(node ? b : a);
   change({.kind = OpKind::exchange,
+          .failed = failure.has_value(),
           .node = *node,
           .node2 = *node2,
           .place = std::move(*place),
           .place2 = std::move(*place2)});
-  return {};
+  return status_of(failure);
 }
 
 Status SimDisk::link(std::string_view existing, std::string_view added) {
   const std::lock_guard guard(mutex_);
-  if (auto failure = enter(existing, "link")) return *failure;
+  const auto failure = enter(existing, "link");
+  if (failure && !takes_effect()) return *failure;
   const auto node = view_.find(existing);
   auto place = view_.place(added);
   if (!node || !place) return no_such(node ? added : existing);
@@ -195,45 +232,60 @@ Status SimDisk::link(std::string_view existing, std::string_view added) {
     return invalid_argument(fmt::format("{}: a directory cannot be linked", existing));
   }
   if (view_.find(added)) return invalid_argument(fmt::format("{}: already exists", added));
-  change({.kind = OpKind::link, .node = *node, .place = std::move(*place)});
-  return {};
+  change({.kind = OpKind::link,
+          .failed = failure.has_value(),
+          .node = *node,
+          .place = std::move(*place)});
+  return status_of(failure);
 }
 
 Status SimDisk::remove(std::string_view path) {
   const std::lock_guard guard(mutex_);
-  if (auto failure = enter(path, "remove")) return *failure;
+  const auto failure = enter(path, "remove");
+  if (failure && !takes_effect()) return *failure;
   const auto node = view_.find(path);
   auto place = view_.place(path);
   if (!node || !place) return no_such(path);
   if (view_.node(*node)->is_dir) return invalid_argument(fmt::format("{}: a directory", path));
-  change({.kind = OpKind::remove, .node = *node, .place = std::move(*place)});
-  return {};
+  change({.kind = OpKind::remove,
+          .failed = failure.has_value(),
+          .node = *node,
+          .place = std::move(*place)});
+  return status_of(failure);
 }
 
 Status SimDisk::create_dir(std::string_view path) {
   const std::lock_guard guard(mutex_);
-  if (auto failure = enter(path, "creating the directory")) return *failure;
+  const auto failure = enter(path, "creating the directory");
+  if (failure && !takes_effect()) return *failure;
   if (const auto node = view_.find(path)) {
-    if (view_.node(*node)->is_dir) return {};
+    if (view_.node(*node)->is_dir) return status_of(failure);
     return invalid_argument(fmt::format("{}: already exists and is no directory", path));
   }
   auto place = view_.place(path);
   if (!place) return no_such(path);
-  change({.kind = OpKind::make_dir, .node = view_.next_id(), .place = std::move(*place)});
-  return {};
+  change({.kind = OpKind::make_dir,
+          .failed = failure.has_value(),
+          .node = view_.next_id(),
+          .place = std::move(*place)});
+  return status_of(failure);
 }
 
 Status SimDisk::remove_dir(std::string_view path) {
   const std::lock_guard guard(mutex_);
-  if (auto failure = enter(path, "removing the directory")) return *failure;
+  const auto failure = enter(path, "removing the directory");
+  if (failure && !takes_effect()) return *failure;
   const auto node = view_.find(path);
   auto place = view_.place(path);
   if (!node || !place || !view_.node(*node)->is_dir) return no_such(path);
   if (!view_.node(*node)->entries.empty()) {
     return invalid_argument(fmt::format("{}: the directory is not empty", path));
   }
-  change({.kind = OpKind::remove, .node = *node, .place = std::move(*place)});
-  return {};
+  change({.kind = OpKind::remove,
+          .failed = failure.has_value(),
+          .node = *node,
+          .place = std::move(*place)});
+  return status_of(failure);
 }
 
 Status SimDisk::sync_dir(std::string_view path) {
@@ -259,8 +311,9 @@ Result<std::uint64_t> SimDisk::free_space(std::string_view path) {
   const std::lock_guard guard(mutex_);
   if (auto failure = enter(path, "asking for free space")) return *failure;
   record({.kind = OpKind::read});
-  const std::uint64_t used = view_.used_size();
-  return used < capacity_ ? capacity_ - used : 0;
+  const std::uint64_t used = view_.used_size_without(std::nullopt);
+  const std::uint64_t capacity = capacity_.value_or(kFileSizeMax);
+  return used < capacity ? capacity - used : 0;
 }
 
 Result<std::unique_ptr<WriterLock>> SimDisk::lock_writer(std::string_view path) {
@@ -275,34 +328,50 @@ Result<std::unique_ptr<WriterLock>> SimDisk::lock_writer(std::string_view path) 
 Status SimDisk::write(NodeId node, const std::string& path, std::uint64_t offset, ByteView data) {
   const std::lock_guard guard(mutex_);
   auto failure = enter(path, "write");
-  const std::uint64_t size = std::max(view_.node(node)->content.size(), offset + data.size());
-  if (!failure && used_after(node, size) > capacity_) {
-    failure = out_of_space(fmt::format("{}: write failed: the simulated disk is full", path));
+  if (!fits(node, std::max(view_.node(node)->content.size(), offset + data.size()))) {
+    return failure
+               ? *failure
+               : out_of_space(fmt::format("{}: write failed: the simulated disk is full", path));
   }
-  DiskOp op{.kind = OpKind::write, .node = node, .offset = offset};
-  if (failure) {
-    // Nothing, a part or all of it may have been written before the failure.
-    const std::uint64_t chance = xxh3(as_byte_view(path), seed_ + op_count_) % 3;
-    const bool fits = used_after(node, size) <= capacity_;
-    data = data.first(chance == 0 || !fits ? 0 : data.size() / (3 - chance));
-    op.failed = true;
-  }
+  // Nothing, a part or all of it may have been written before the failure.
+  if (failure) data = data.first(takes_effect() ? data.size() / (1 + op_count_ % 2) : 0);
   if (!data.empty()) {
-    op.data = Bytes::copy_of(data);
-    change(std::move(op));
+    change({.kind = OpKind::write,
+            .failed = failure.has_value(),
+            .node = node,
+            .offset = offset,
+            .data = Bytes::copy_of(data)});
   }
-  if (failure) return *failure;
-  return {};
+  return status_of(failure);
 }
 
 Status SimDisk::set_size(NodeId node, const std::string& path, std::uint64_t size) {
   const std::lock_guard guard(mutex_);
-  if (auto failure = enter(path, "truncate")) return *failure;
-  if (used_after(node, size) > capacity_) {
+  const auto failure = enter(path, "truncate");
+  if (failure && !takes_effect()) return *failure;
+  if (!fits(node, size)) {
     return out_of_space(fmt::format("{}: truncate failed: the simulated disk is full", path));
   }
-  change({.kind = OpKind::set_size, .node = node, .size = size});
-  return {};
+  if (cuts_a_mapping(node, size)) {
+    return invalid_argument(fmt::format("{}: a mapped part would be cut off", path));
+  }
+  change({.kind = OpKind::set_size, .failed = failure.has_value(), .node = node, .size = size});
+  return status_of(failure);
+}
+
+Status SimDisk::extend(NodeId node, const std::string& path, std::uint64_t from, std::uint64_t to) {
+  std::uint64_t size = 0;
+  {
+    const std::lock_guard guard(mutex_);
+    size = view_.node(node)->content.size();
+  }
+  // Behind the end a File knows may lie what a failed append left; zeros go over it.
+  if (size > from) {
+    const std::string zeros(static_cast<std::size_t>(std::min(size, to) - from), '\0');
+    VARVE_TRY(write(node, path, from, as_byte_view(zeros)));
+  }
+  // Beyond, written zeros and a hole look the same to a reader.
+  return to > size ? set_size(node, path, to) : Status();
 }
 
 Status SimDisk::sync(NodeId node, OpKind kind, std::string_view path) {

@@ -10,8 +10,11 @@
 //   inside one directory is there or not; one across directories may leave both
 //   names, never neither.
 // - One sector that was being written may hold garbage.
-// - Any call may fail. A failed write may have written part of its data. After a
-//   failed sync, what was pending may be lost even if a later sync succeeds.
+// - Any call may fail. A failed write may have written part of its data; any other
+//   call that fails may have done its work all the same. After a failed sync, what
+//   was pending may be lost even if a later sync succeeds.
+// - What would be a fault of the program on a real disk is refused: cutting off a
+//   part that is mapped, which there ends in SIGBUS.
 //
 // crash_states.h turns the recorded log into the states a crash may leave.
 //
@@ -41,6 +44,8 @@ struct Fault {
 
 class SimDisk final : public Vfs {
  public:
+  static constexpr std::uint64_t kFileSizeMax = std::uint64_t{1} << 36;
+
   explicit SimDisk(DiskImage image = {}, std::uint64_t seed = 1);
   ~SimDisk() override;
 
@@ -50,7 +55,8 @@ class SimDisk final : public Vfs {
   std::uint64_t op_count() const;
   void set_fault(std::optional<Fault> fault);
   // Writes that would make the files larger than this together fail with
-  // out_of_space; free_space() answers accordingly. The default is 1 TiB.
+  // out_of_space; free_space() answers accordingly. Until it is set, each file may
+  // be as large as kFileSizeMax.
   void set_capacity(std::uint64_t size);
   // Recording costs time; a disk that is only read back can do without.
   void set_recording(bool recording);
@@ -88,10 +94,14 @@ class SimDisk final : public Vfs {
   void record(DiskOp op);
   // Applies a change to the view, shows it through mappings, and records it.
   void change(DiskOp op);
-  std::uint64_t used_after(NodeId node, std::uint64_t new_size) const;
+  // By the seed: whether a call that fails does its work before it does.
+  bool takes_effect() const;
+  bool fits(NodeId node, std::uint64_t new_size) const;
+  bool cuts_a_mapping(NodeId node, std::uint64_t new_size) const;
 
   Status write(NodeId node, const std::string& path, std::uint64_t offset, ByteView data);
   Status set_size(NodeId node, const std::string& path, std::uint64_t size);
+  Status extend(NodeId node, const std::string& path, std::uint64_t from, std::uint64_t to);
   Status sync(NodeId node, OpKind kind, std::string_view path);
   Result<Bytes> map(NodeId node, const std::string& path, std::uint64_t offset, std::size_t size);
   void show_through_mappings(const DiskOp& op);
@@ -102,8 +112,7 @@ class SimDisk final : public Vfs {
   std::uint64_t op_count_ = 0;
   std::optional<Fault> fault_;
   std::uint64_t seed_;
-  std::uint64_t capacity_ = std::uint64_t{1} << 40;
-  bool limited_ = false;
+  std::optional<std::uint64_t> capacity_;
   bool recording_ = true;
   std::vector<std::weak_ptr<Mapping>> mappings_;
   std::set<std::string, std::less<>> locks_;

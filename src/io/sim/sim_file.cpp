@@ -28,9 +28,9 @@ Status SimFile::do_truncate(std::uint64_t size) {
   return disk_.set_size(node_, path(), size);
 }
 
-Status SimFile::do_extend_written(std::uint64_t, std::uint64_t to) {
-  // Written zeros and a hole look the same to a reader, before and after a crash.
-  return do_truncate(to);
+Status SimFile::do_extend_written(std::uint64_t from, std::uint64_t to) {
+  VARVE_TRY(check_writable());
+  return disk_.extend(node_, path(), from, to);
 }
 
 Status SimFile::do_sync(bool) { return disk_.sync(node_, OpKind::sync_file, path()); }

@@ -67,7 +67,7 @@ TEST(CrashStates, ManyPendingGivePrefixesLeaveOneOutKeepOneAndSamples) {
 
 TEST(CrashStates, VeryManyPendingStayBounded) {
   const PendingSectors disk(3000);
-  EXPECT_EQ(choices(disk.replay, {}, 1).size(), 64u * 3 + 24 + 8 * 3);
+  EXPECT_EQ(choices(disk.replay, {}, 1).size(), 1 + 64u * 3 + 24 + 8 * 3);
 }
 
 TEST(CrashStates, TheSeedDecidesAndReplays) {
@@ -86,6 +86,7 @@ TEST(CrashStates, StopsWhenTold) {
 TEST(CrashStates, GarbageHitsOneSectorThatWasBeingWritten) {
   const PendingSectors disk(4);
   int garbage_count = 0;
+  int seen_count = 0;
   for_each_crash(disk.replay, {.all_subsets_atom_count = 4}, 9, [&](const CrashChoice& choice) {
     if (!choice.garbage_index) return true;
     ++garbage_count;
@@ -100,9 +101,48 @@ TEST(CrashStates, GarbageHitsOneSectorThatWasBeingWritten) {
       odd_count += fresh || old ? 0 : 1;
     }
     EXPECT_LE(odd_count, 1);
+    seen_count += odd_count;
     return true;
   });
   EXPECT_EQ(garbage_count, 4 * 3);
+  EXPECT_GT(seen_count, 4) << "garbage that nobody sees proves nothing";
+}
+
+TEST(CrashStates, GarbageInAnAppendIsNotHiddenBehindTheOldEnd) {
+  SimDisk disk;
+  const auto file = *disk.open("f", OpenMode::create);
+  EXPECT_TRUE(disk.sync_dir("."));
+  const std::string fresh(4 * kSectorSize, 'n');
+  EXPECT_TRUE(file->append(as_byte_view(fresh)));
+  const OpLog log = disk.log();
+  DiskReplay replay{DiskImage()};
+  for (const DiskOp& op : log) EXPECT_TRUE(replay.step(op));
+  for_each_crash(replay, {}, 3, [&](const CrashChoice& choice) {
+    if (!choice.garbage_index) return true;
+    SimDisk crashed(replay.crash(choice));
+    EXPECT_EQ(crashed.info("f")->size, 4 * kSectorSize);
+    return true;
+  });
+}
+
+TEST(CrashStates, ARenameAmongManySectorsIsLookedAtByItself) {
+  SimDisk disk;
+  const std::string half(300 * kSectorSize, 'n');
+  const auto file = *disk.open("f", OpenMode::create);
+  EXPECT_TRUE(file->extend_written(2 * half.size()));
+  EXPECT_TRUE(file->sync_data());
+  EXPECT_TRUE(disk.sync_dir("."));
+  EXPECT_TRUE(file->write_at(0, as_byte_view(half)));
+  EXPECT_TRUE(disk.rename("f", "g"));
+  EXPECT_TRUE(file->write_at(half.size(), as_byte_view(half)));
+  const OpLog log = disk.log();
+  DiskReplay replay{DiskImage()};
+  for (const DiskOp& op : log) EXPECT_TRUE(replay.step(op));
+  ASSERT_EQ(replay.pending().size(), 601u);
+  std::set<std::string> seen;
+  for (const std::string& choice : choices(replay, {}, 1)) seen.insert(choice);
+  EXPECT_TRUE(seen.contains("kept [" + std::string(300, '0') + "1" + std::string(300, '0') + "]"));
+  EXPECT_TRUE(seen.contains("kept [" + std::string(300, '1') + "0" + std::string(300, '1') + "]"));
 }
 
 }  // namespace

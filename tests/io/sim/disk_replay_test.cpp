@@ -215,6 +215,117 @@ TEST(DiskReplay, WritingAgainAfterAFailedSyncIsDurableOnceSynced) {
             Outcomes{"n"});
 }
 
+TEST(DiskReplay, AGrowingFileMayStopAtAPageBoundary) {
+  const auto size_of = [](const DiskImage& image) {
+    return std::to_string(look(image, "f").size());
+  };
+  const auto program = [](SimDisk& disk) {
+    write_synced(disk, "f", "");
+    ASSERT_TRUE(disk.sync_dir("."));
+    const std::string data(10'000, 'x');
+    ASSERT_TRUE((*disk.open("f", OpenMode::write))->append(as_byte_view(data)));
+  };
+  EXPECT_EQ(outcomes(program, size_of), (Outcomes{"0", "4096", "8192", "10000"}));
+}
+
+TEST(DiskReplay, ADurableNameIsNotUndoneByAnOlderMove) {
+  const auto prepare = [](SimDisk& disk) {
+    ASSERT_TRUE(disk.create_dir("tmp"));
+    ASSERT_TRUE(disk.create_dir("live"));
+    ASSERT_TRUE(disk.sync_dir("."));
+    write_synced(disk, "tmp/x", "1");
+    ASSERT_TRUE(disk.rename("tmp/x", "live/x"));
+    ASSERT_TRUE(disk.sync_dir("live"));
+  };
+  EXPECT_EQ(outcomes_of("live/x",
+                        [&](SimDisk& disk) {
+                          prepare(disk);
+                          write_synced(disk, "live/y", "2");
+                          ASSERT_TRUE(disk.rename("live/y", "live/x"));
+                          ASSERT_TRUE(disk.sync_dir("live"));
+                        }),
+            Outcomes{"2"});
+  EXPECT_EQ(outcomes_of("live/x",
+                        [&](SimDisk& disk) {
+                          prepare(disk);
+                          ASSERT_TRUE(disk.remove("live/x"));
+                          ASSERT_TRUE(disk.sync_dir("live"));
+                        }),
+            Outcomes{"(absent)"});
+}
+
+TEST(DiskReplay, AMovedFileReplacesWhatWasCreatedThereBefore) {
+  const auto both = [](const DiskImage& i) { return look(i, "a/f") + look(i, "b/f"); };
+  EXPECT_EQ(outcomes(
+                [](SimDisk& disk) {
+                  ASSERT_TRUE(disk.create_dir("a"));
+                  ASSERT_TRUE(disk.create_dir("b"));
+                  ASSERT_TRUE(disk.sync_dir("."));
+                  write_synced(disk, "a/f", "N");
+                  ASSERT_TRUE(disk.sync_dir("a"));
+                  write_synced(disk, "b/f", "O");
+                  ASSERT_TRUE(disk.rename("a/f", "b/f"));
+                  ASSERT_TRUE(disk.sync_dir("a"));
+                },
+                both),
+            Outcomes{"(absent)N"});
+}
+
+TEST(DiskReplay, AfterAFailedDirectorySyncALaterSuccessProvesNothing) {
+  EXPECT_EQ(outcomes_of("f",
+                        [](SimDisk& disk) {
+                          write_synced(disk, "f", "x");
+                          disk.set_fault(Fault{.op_number = disk.op_count() + 1});
+                          ASSERT_FALSE(disk.sync_dir("."));
+                          ASSERT_TRUE(disk.sync_dir("."));
+                        }),
+            (Outcomes{"x", "(absent)"}));
+  EXPECT_EQ(outcomes_of("f",
+                        [](SimDisk& disk) {
+                          write_synced(disk, "f", "x");
+                          disk.set_fault(Fault{.op_number = disk.op_count() + 1});
+                          ASSERT_FALSE(disk.sync_dir("."));
+                          write_synced(disk, "g", "y");
+                          ASSERT_TRUE(disk.rename("g", "f"));
+                          ASSERT_TRUE(disk.sync_dir("."));
+                        }),
+            Outcomes{"y"})
+      << "doing it again does help";
+}
+
+TEST(DiskReplay, ACutSurvivesAFailedSync) {
+  const auto cut = [](SimDisk& disk, bool fails) {
+    write_synced(disk, "f", std::string(1024, 'o'));
+    ASSERT_TRUE(disk.sync_dir("."));
+    const auto file = *disk.open("f", OpenMode::write);
+    ASSERT_TRUE(file->truncate(0));
+    if (fails) disk.set_fault(Fault{.op_number = disk.op_count() + 1});
+    ASSERT_EQ(file->sync_data().ok(), !fails);
+    const auto again = *disk.open("f", OpenMode::write);
+    ASSERT_TRUE(again->truncate(1024));
+    ASSERT_TRUE(again->sync_data());
+  };
+  for (const bool fails : {false, true}) {
+    EXPECT_EQ(outcomes_of("f", [&](SimDisk& disk) { cut(disk, fails); }),
+              Outcomes{std::string(1024, '\0')});
+  }
+}
+
+TEST(DiskReplay, WhatAFailedSyncLostDoesNotComeBackBehindACut) {
+  EXPECT_EQ(outcomes_of("f",
+                        [](SimDisk& disk) {
+                          const auto file = *disk.open("f", OpenMode::create);
+                          ASSERT_TRUE(disk.sync_dir("."));
+                          ASSERT_TRUE(file->append(as_byte_view("x")));
+                          disk.set_fault(Fault{.op_number = disk.op_count() + 1});
+                          ASSERT_FALSE(file->sync_data());
+                          const auto again = *disk.open("f", OpenMode::replace);
+                          ASSERT_TRUE(again->extend_written(1));
+                          ASSERT_TRUE(again->sync_data());
+                        }),
+            Outcomes{std::string(1, '\0')});
+}
+
 TEST(DiskReplay, AReorderedLogThatMakesNoSenseIsRefused) {
   SimDisk disk;
   write_synced(disk, "f", "abc");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 namespace varve::sim {
@@ -78,6 +79,63 @@ TEST(SimDisk, AFullDiskRefusesAndRecovers) {
   EXPECT_TRUE(file->write_at(0, as_byte_view(big))) << "overwriting needs no space";
   ASSERT_TRUE(disk.remove("f"));
   EXPECT_EQ(*disk.free_space("."), 1000u);
+}
+
+TEST(SimDisk, AFailedRenameMayHaveHappened) {
+  int happened_count = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    SimDisk disk({}, seed);
+    ASSERT_TRUE(disk.open("a", OpenMode::create));
+    disk.set_fault(Fault{.op_number = disk.op_count() + 1});
+    ASSERT_FALSE(disk.rename("a", "b"));
+    happened_count += *disk.exists("b") ? 1 : 0;
+  }
+  EXPECT_GT(happened_count, 20);
+  EXPECT_LT(happened_count, 80);
+}
+
+TEST(SimDisk, ExtendingZeroesWhatAFailedAppendLeftAndNeverCuts) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SimDisk disk({}, seed);
+    const auto file = *disk.open("f", OpenMode::create);
+    ASSERT_TRUE(file->append(as_byte_view("committed.")));
+    disk.set_fault(Fault{.op_number = disk.op_count() + 1});
+    const std::string torn(5000, 't');
+    ASSERT_FALSE(file->append(as_byte_view(torn)));
+    const std::uint64_t size_before = *file->size();
+    ASSERT_TRUE(file->extend_written(100));
+    EXPECT_EQ(*file->size(), std::max<std::uint64_t>(size_before, 100));
+    EXPECT_EQ(file->read_all(9999)->slice(0, 100).text(), "committed." + std::string(90, '\0'));
+  }
+}
+
+TEST(SimDisk, AnAbsurdOffsetIsAFullDisk) {
+  SimDisk disk;
+  const auto file = *disk.open("f", OpenMode::create);
+  EXPECT_EQ(file->write_at(std::uint64_t{1} << 60, as_byte_view("x")).error().code(),
+            ErrorCode::out_of_space);
+}
+
+TEST(SimDisk, AFileWithoutANameTakesNoRoom) {
+  SimDisk disk;
+  disk.set_capacity(1000);
+  const auto file = *disk.open("f", OpenMode::create);
+  ASSERT_TRUE(file->truncate(800));
+  ASSERT_TRUE(disk.remove("f"));
+  EXPECT_TRUE(file->truncate(0));
+}
+
+TEST(SimDisk, CuttingOffAMappedPartIsRefused) {
+  SimDisk disk;
+  const auto file = *disk.open("f", OpenMode::create);
+  ASSERT_TRUE(file->truncate(1000));
+  auto mapped = file->map(0, 600);
+  ASSERT_TRUE(mapped);
+  EXPECT_TRUE(file->truncate(700));
+  EXPECT_EQ(file->truncate(599).error().code(), ErrorCode::invalid_argument);
+  EXPECT_FALSE(disk.open("f", OpenMode::replace));
+  mapped = Bytes();
+  EXPECT_TRUE(file->truncate(0));
 }
 
 TEST(SimDisk, RecordsWhatHappened) {
