@@ -94,6 +94,67 @@ TEST(CrashSweep, ARecordNobodyWroteIsCaught) {
   EXPECT_NE(result.violations.front().find("'ghost' should not be there"), std::string::npos);
 }
 
+// Two sectors, written in turn, each valid if the marks at its ends are there. Only a
+// sector that holds some of both versions can show that a checksum is missing.
+class TwoSlotStore final : public Subject {
+ public:
+  Result<std::unique_ptr<Session>> open(Vfs& vfs) override {
+    auto file = vfs.open("slots", OpenMode::create);
+    if (!file) return file.error();
+    auto session = std::make_unique<TwoSlotSession>(std::move(*file));
+    if (auto synced = vfs.sync_dir("."); !synced) return synced.error();
+    if (auto read = session->read(); !read) return read.error();
+    return session;
+  }
+
+ private:
+  class TwoSlotSession final : public Session {
+   public:
+    explicit TwoSlotSession(std::unique_ptr<File> file) : file_(std::move(file)) {}
+    Status read() {
+      char slots[2][512] = {};
+      if (auto got = file_->read_at(0, std::as_writable_bytes(std::span(slots))); !got) {
+        return got.error();
+      }
+      for (const auto& slot : slots) {
+        if (slot[0] != '[' || slot[511] != ']' || slot[1] <= turn_) continue;
+        turn_ = slot[1];
+        records_ = {{"value", Bytes::copy_of(std::string_view(slot + 2, 500))}};
+      }
+      return {};
+    }
+    Status apply(const Step& step) override {
+      const Bytes value = *step.changes.at("value");
+      std::string slot = "[" + std::string(1, static_cast<char>(turn_ + 1));
+      slot += value.text();
+      slot.resize(511, ' ');
+      slot += ']';
+      if (auto put = file_->write_at(512 * (turn_ % 2), as_byte_view(slot)); !put) return put;
+      if (auto synced = file_->sync_data(); !synced) return synced;
+      ++turn_;
+      records_ = {{"value", value}};
+      return {};
+    }
+    Result<Records> read_all() override { return records_; }
+    Status close() override { return file_->close(); }
+
+   private:
+    std::unique_ptr<File> file_;
+    Records records_;
+    int turn_ = 0;
+  };
+};
+
+TEST(CrashSweep, ASectorThatMixesOldAndNewIsCaught) {
+  TwoSlotStore store;
+  Workload workload;
+  for (const char c : {'a', 'b', 'c', 'd', 'e', 'f'}) {
+    workload.push_back({.changes = {{"value", Bytes::copy_of(std::string(500, c))}}});
+  }
+  EXPECT_TRUE(sweep_crashes(store, workload, {.limits = {.garbage_count_max = 0}}).ok());
+  EXPECT_FALSE(sweep_crashes(store, workload, {}).ok());
+}
+
 // A store whose recovery destroys what it recovers: it removes the file and writes
 // it anew. Only crashes during recovery can show that.
 class RewritingStore final : public Subject {

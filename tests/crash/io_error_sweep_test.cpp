@@ -47,5 +47,45 @@ TEST(IoErrorSweep, AcknowledgingAFailedCommitIsCaught) {
   EXPECT_FALSE(sweep_io_errors(store, small_workload(2), {}).ok());
 }
 
+// Writes in place once something went wrong.
+class PanickingStore final : public Subject {
+ public:
+  Result<std::unique_ptr<Session>> open(Vfs& vfs) override {
+    auto calm = calm_.open(vfs);
+    auto panicking = panicking_.open(vfs);
+    if (!calm) return calm;
+    if (!panicking) return panicking;
+    return std::make_unique<PanickingSession>(std::move(*calm), std::move(*panicking));
+  }
+
+ private:
+  class PanickingSession final : public Session {
+   public:
+    PanickingSession(std::unique_ptr<Session> calm, std::unique_ptr<Session> panicking)
+        : calm_(std::move(calm)), panicking_(std::move(panicking)) {}
+    Status apply(const Step& step) override {
+      Step whole = step;
+      for (const auto& [key, value] : *calm_->read_all()) whole.changes.try_emplace(key, value);
+      panicked_ = panicked_ || !calm_->apply(whole);
+      return panicked_ ? panicking_->apply(whole) : Status();
+    }
+    Result<Records> read_all() override { return (panicked_ ? panicking_ : calm_)->read_all(); }
+    Status close() override { return {}; }
+
+   private:
+    std::unique_ptr<Session> calm_;
+    std::unique_ptr<Session> panicking_;
+    bool panicked_ = false;
+  };
+  SampleStore calm_{SampleKind::atomic};
+  SampleStore panicking_{SampleKind::in_place};
+};
+
+TEST(IoErrorSweep, AProtocolThatBreaksOnlyAfterAnErrorIsCaught) {
+  PanickingStore store;
+  EXPECT_TRUE(sweep_crashes(store, small_workload(3), {}).ok());
+  EXPECT_FALSE(sweep_io_errors(store, small_workload(3), {}).ok());
+}
+
 }  // namespace
 }  // namespace varve::crash
