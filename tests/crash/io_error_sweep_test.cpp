@@ -65,7 +65,8 @@ class PanickingStore final : public Subject {
         : calm_(std::move(calm)), panicking_(std::move(panicking)) {}
     Status apply(const Step& step) override {
       Step whole = step;
-      for (const auto& [key, value] : *calm_->read_all()) whole.changes.try_emplace(key, value);
+      const auto records = calm_->read_all();
+      for (const auto& [key, value] : *records) whole.changes.try_emplace(key, value);
       panicked_ = panicked_ || !calm_->apply(whole);
       return panicked_ ? panicking_->apply(whole) : Status();
     }
