@@ -20,7 +20,8 @@ void ByteWriter::clear() noexcept {
 }
 
 Bytes ByteWriter::take() noexcept {
-  overflowed_ = false;
+  assert(ok());
+  if (overflowed_) return {};
   return std::move(buffer_).freeze();
 }
 

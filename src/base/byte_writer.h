@@ -29,7 +29,8 @@ class ByteWriter {
   ByteView view() const noexcept { return buffer_.view(); }
   void reserve(std::size_t capacity) { buffer_.reserve(capacity); }
   void clear() noexcept;
-  // Shares what was written without a copy, and leaves the writer empty.
+  // Shares what was written without a copy, and leaves the writer empty. Only while
+  // ok(): what overflowed is cut somewhere and must not be used.
   Bytes take() noexcept;
 
   void u8(std::uint8_t v) { fixed(v, store_le<std::uint8_t>); }

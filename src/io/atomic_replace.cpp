@@ -6,8 +6,17 @@
 namespace varve {
 namespace {
 
+// A file nobody else can have prepared: what a crash left under the name, or a link
+// somebody put there, is removed and never written through.
+Result<std::unique_ptr<File>> create_anew(Vfs& vfs, std::string_view path) {
+  auto file = vfs.open(path, OpenMode::create_new);
+  if (file || file.error().code() != ErrorCode::invalid_argument) return file;
+  VARVE_TRY(vfs.remove(path));
+  return vfs.open(path, OpenMode::create_new);
+}
+
 Status write_durably(Vfs& vfs, std::string_view path, ByteView contents) {
-  VARVE_ASSIGN(const auto file, vfs.open(path, OpenMode::replace));
+  VARVE_ASSIGN(const auto file, create_anew(vfs, path));
   VARVE_TRY(file->write_at(0, contents));
   VARVE_TRY(file->sync_data());
   return file->close();

@@ -15,7 +15,8 @@ std::string atomic_replace_temporary(std::string_view path);
 // Writes `contents` to a temporary beside `path`, syncs it, renames it over `path`
 // and syncs the directory. On success the new contents are durable. If writing or
 // syncing the temporary fails, the old file is untouched and the temporary is
-// gone; if the rename or the last sync fails, a crash may leave either.
+// removed if that is still possible; if the rename or the last sync fails, a crash may leave
+// either.
 Status atomic_replace(Vfs& vfs, std::string_view path, ByteView contents);
 
 }  // namespace varve

@@ -15,8 +15,15 @@ constexpr std::uint64_t kFileSizeMax = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
+Status File::check_open() const {
+  if (closed_.load(std::memory_order_relaxed)) {
+    return invalid_argument(fmt::format("{}: the file is closed", path_));
+  }
+  return {};
+}
+
 Status File::check_writable() const {
-  if (closed_) return invalid_argument(fmt::format("{}: the file is closed", path_));
+  VARVE_TRY(check_open());
   if (sync_failed_.load(std::memory_order_relaxed)) {
     return io_error(fmt::format(
         "{}: an earlier sync of this file failed, so it takes no more writes; what was not "
@@ -35,7 +42,7 @@ Status File::check_range(std::uint64_t offset, std::uint64_t size) const {
 }
 
 Result<std::size_t> File::read_at(std::uint64_t offset, std::span<std::byte> out) const {
-  if (closed_) return invalid_argument(fmt::format("{}: the file is closed", path_));
+  VARVE_TRY(check_open());
   VARVE_TRY(check_range(offset, out.size()));
   return do_read(offset, out);
 }
@@ -45,6 +52,11 @@ Status File::read_exactly(std::uint64_t offset, std::span<std::byte> out) const 
   if (read_size == out.size()) return {};
   return corruption(fmt::format("{}: the file ends at offset {}, but {} bytes were expected at {}",
                                 path_, offset + read_size, out.size(), offset));
+}
+
+Result<std::uint64_t> File::size() const {
+  VARVE_TRY(check_open());
+  return do_size();
 }
 
 Result<Bytes> File::read_all(std::uint64_t size_limit) const {
@@ -102,8 +114,11 @@ Status File::extend_written(std::uint64_t size) {
 
 Status File::sync(bool data_only) {
   VARVE_TRY(check_writable());
+  // Latched first and released on success alone, so that nothing that goes wrong on
+  // the way, running out of memory for the message included, leaves it open.
+  sync_failed_.store(true, std::memory_order_relaxed);
   Status result = do_sync(data_only);
-  if (!result) sync_failed_.store(true, std::memory_order_relaxed);
+  if (result) sync_failed_.store(false, std::memory_order_relaxed);
   return result;
 }
 
@@ -111,7 +126,7 @@ Status File::sync_data() { return sync(true); }
 Status File::sync_all() { return sync(false); }
 
 Result<Bytes> File::map(std::uint64_t offset, std::size_t size) const {
-  if (closed_) return invalid_argument(fmt::format("{}: the file is closed", path_));
+  VARVE_TRY(check_open());
   VARVE_TRY(check_range(offset, size));
   VARVE_ASSIGN(const std::uint64_t file_size, do_size());
   // Memory beyond the end of a file raises SIGBUS when touched.
@@ -125,8 +140,7 @@ Result<Bytes> File::map(std::uint64_t offset, std::size_t size) const {
 }
 
 Status File::close() {
-  if (closed_) return {};
-  closed_ = true;
+  if (closed_.exchange(true, std::memory_order_relaxed)) return {};
   return do_close();
 }
 

@@ -1,7 +1,8 @@
 // An open file.
 //
-// Thread safety: reads, maps and size() may run on any thread at any time. Calls
-// that change or sync the file are made by one thread at a time.
+// Thread safety: reads, maps and size() may run on any thread at any time before
+// close(). Calls that change or sync the file are made by one thread at a time, and
+// through one File: another one would not know of its appends or of its latch.
 //
 // Durability: nothing written is durable before a sync returned success. After a
 // *failed* sync the kernel may have dropped the unwritten pages and would report
@@ -55,7 +56,7 @@ class File {
   // The same and all other attributes.
   Status sync_all();
 
-  Result<std::uint64_t> size() const { return do_size(); }
+  Result<std::uint64_t> size() const;
 
   // Read-only memory showing [offset, offset + size), which must lie inside the
   // file now. Later writes show through, growth does not move it, and it outlives
@@ -81,6 +82,7 @@ class File {
   virtual Status do_close() = 0;
 
  private:
+  Status check_open() const;
   Status check_writable() const;
   Status check_range(std::uint64_t offset, std::uint64_t size) const;
   Status sync(bool data_only);
@@ -90,7 +92,7 @@ class File {
   std::string path_;
   std::optional<std::uint64_t> end_;
   std::atomic<bool> sync_failed_ = false;
-  bool closed_ = false;
+  std::atomic<bool> closed_ = false;
 };
 
 }  // namespace varve

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/try.h"
+#include "io/posix_descriptor.h"
 #include "io/posix_error.h"
 
 namespace varve {
@@ -37,23 +38,10 @@ int flags_of(OpenMode mode) {
   return O_RDONLY;
 }
 
-template <class Call>
-auto retry_on_eintr(Call call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
-}
-
-int open_retrying(const std::string& path, int flags) {
-  return retry_on_eintr([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); });
-}
-
 class PosixFile final : public File {
  public:
-  PosixFile(std::string_view path, int descriptor) : File(path), descriptor_(descriptor) {}
-  ~PosixFile() override {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
+  PosixFile(std::string_view path, PosixDescriptor descriptor)
+      : File(path), descriptor_(std::move(descriptor)) {}
 
  private:
   Result<std::size_t> do_read(std::uint64_t offset, std::span<std::byte> out) const override {
@@ -61,7 +49,8 @@ class PosixFile final : public File {
     while (done < out.size()) {
       const std::size_t size = std::min(out.size() - done, kTransferSizeMax);
       const ssize_t got = retry_on_eintr([&] {
-        return ::pread(descriptor_, out.data() + done, size, static_cast<off_t>(offset + done));
+        return ::pread(descriptor_.number(), out.data() + done, size,
+                       static_cast<off_t>(offset + done));
       });
       if (got < 0) {
         return posix_error(errno, path(),
@@ -76,8 +65,9 @@ class PosixFile final : public File {
   Status do_write(std::uint64_t offset, ByteView data) override {
     while (!data.empty()) {
       const std::size_t size = std::min(data.size(), kTransferSizeMax);
-      const ssize_t put = retry_on_eintr(
-          [&] { return ::pwrite(descriptor_, data.data(), size, static_cast<off_t>(offset)); });
+      const ssize_t put = retry_on_eintr([&] {
+        return ::pwrite(descriptor_.number(), data.data(), size, static_cast<off_t>(offset));
+      });
       // No progress and no error would loop for ever; the cause is a full device.
       const int failure = put == 0 ? ENOSPC : errno;
       if (put <= 0) {
@@ -91,7 +81,8 @@ class PosixFile final : public File {
   }
 
   Status do_truncate(std::uint64_t size) override {
-    if (retry_on_eintr([&] { return ::ftruncate(descriptor_, static_cast<off_t>(size)); }) != 0) {
+    if (retry_on_eintr(
+            [&] { return ::ftruncate(descriptor_.number(), static_cast<off_t>(size)); }) != 0) {
       return posix_error(errno, path(), fmt::format("truncate to {} bytes", size));
     }
     return {};
@@ -99,13 +90,12 @@ class PosixFile final : public File {
 
   Status do_extend_written(std::uint64_t from, std::uint64_t to) override {
     // Reserving first keeps the blocks together and finds a full disk before
-    // anything is written. A file system that cannot reserve still gets zeros.
-    const auto start = static_cast<off_t>(from);
-    const auto length = static_cast<off_t>(to - from);
-    const int reserved = retry_on_eintr(
-        [&] { return ::fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, start, length); });
-    if (reserved != 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL) {
-      return posix_error(errno, path(), fmt::format("reserving {} bytes", to - from));
+    // anything is written. Where it cannot be had, or a signal comes between, the
+    // zeros alone do; trying again could go on for ever under a periodic signal.
+    const int reserved = ::fallocate(descriptor_.number(), FALLOC_FL_KEEP_SIZE,
+                                     static_cast<off_t>(from), static_cast<off_t>(to - from));
+    if (reserved != 0 && errno == ENOSPC) {
+      return posix_error(ENOSPC, path(), fmt::format("reserving {} bytes", to - from));
     }
     static const std::byte zeros[kZerosSize] = {};
     while (from < to) {
@@ -119,14 +109,16 @@ class PosixFile final : public File {
   Status do_sync(bool data_only) override {
     // Never repeated, not even after EINTR: a sync that failed once says nothing
     // true the second time (see File).
-    const int result = data_only ? ::fdatasync(descriptor_) : ::fsync(descriptor_);
+    const int result =
+        data_only ? ::fdatasync(descriptor_.number()) : ::fsync(descriptor_.number());
     if (result != 0) return posix_error(errno, path(), "sync");
     return {};
   }
 
   Result<std::uint64_t> do_size() const override {
     struct stat info;
-    if (::fstat(descriptor_, &info) != 0) return posix_error(errno, path(), "reading the size");
+    if (::fstat(descriptor_.number(), &info) != 0)
+      return posix_error(errno, path(), "reading the size");
     return static_cast<std::uint64_t>(info.st_size);
   }
 
@@ -135,8 +127,8 @@ class PosixFile final : public File {
     const auto page_size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     const std::uint64_t start = offset - offset % page_size;
     const auto length = static_cast<std::size_t>(offset - start) + size;
-    void* memory =
-        ::mmap(nullptr, length, PROT_READ, MAP_SHARED, descriptor_, static_cast<off_t>(start));
+    void* memory = ::mmap(nullptr, length, PROT_READ, MAP_SHARED, descriptor_.number(),
+                          static_cast<off_t>(start));
     if (memory == MAP_FAILED) {
       return posix_error(errno, path(), fmt::format("mapping {} bytes at offset {}", size, offset));
     }
@@ -149,37 +141,26 @@ class PosixFile final : public File {
   Status do_close() override {
     // The descriptor is gone whatever close() says; a second call could close
     // somebody else's. EINTR included.
-    if (::close(std::exchange(descriptor_, -1)) != 0) return posix_error(errno, path(), "close");
+    if (::close(descriptor_.release()) != 0) return posix_error(errno, path(), "close");
     return {};
   }
 
-  int descriptor_;
+  PosixDescriptor descriptor_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<File>> open_posix_file(std::string_view path, OpenMode mode) {
-  const std::string terminated(path);
-  const int descriptor = open_retrying(terminated, flags_of(mode));
-  if (descriptor < 0) return posix_error(errno, path, "open");
-  auto file = std::make_unique<PosixFile>(path, descriptor);
-  struct stat info;
-  if (::fstat(descriptor, &info) != 0) return posix_error(errno, path, "open");
-  // A directory opens for reading, a pipe or a device would block or never end.
-  if (!S_ISREG(info.st_mode)) {
-    return invalid_argument(fmt::format("{}: not an ordinary file", path));
-  }
-  return file;
+  VARVE_ASSIGN(PosixDescriptor descriptor, open_posix_descriptor(path, flags_of(mode)));
+  return std::make_unique<PosixFile>(path, std::move(descriptor));
 }
 
 Status sync_posix_dir(std::string_view path) {
   const std::string terminated(path);
-  const int descriptor = open_retrying(terminated, O_RDONLY | O_DIRECTORY);
-  if (descriptor < 0) return posix_error(errno, path, "open");
-  const int result = ::fsync(descriptor);
-  const int failure = errno;
-  ::close(descriptor);
-  if (result != 0) return posix_error(failure, path, "sync of the directory");
+  const PosixDescriptor descriptor(retry_on_eintr(
+      [&] { return ::open(terminated.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  if (descriptor.number() < 0) return posix_error(errno, path, "open");
+  if (::fsync(descriptor.number()) != 0) return posix_error(errno, path, "sync of the directory");
   return {};
 }
 

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <system_error>
+#include <exception>
 #include <thread>
 
+#include "base/try.h"
 #include "io/posix_error.h"
 #include "io/posix_file.h"
 #include "io/posix_lock.h"
@@ -48,8 +50,12 @@ class PosixVfs final : public Vfs {
   Result<std::vector<DirEntry>> list(std::string_view dir) override;
 
   Status rename(std::string_view from, std::string_view to) override {
-    return done_or_error(::rename(std::string(from).c_str(), std::string(to).c_str()), from,
-                         fmt::format("rename to {}", to));
+    const int result = ::rename(std::string(from).c_str(), std::string(to).c_str());
+    // A directory over a file, or into itself: no name is missing.
+    if (result != 0 && (errno == ENOTDIR || errno == EINVAL)) {
+      return invalid_argument(fmt::format("{}: cannot take the place of {}", from, to));
+    }
+    return done_or_error(result, from, fmt::format("rename to {}", to));
   }
 
   Status exchange(std::string_view a, std::string_view b) override {
@@ -64,11 +70,16 @@ class PosixVfs final : public Vfs {
 
   Status link(std::string_view existing, std::string_view added) override {
     const int result = ::link(std::string(existing).c_str(), std::string(added).c_str());
-    // EPERM is how a file system without hard links answers.
-    if (result != 0 && errno == EPERM) {
+    const int failure = errno;
+    // EPERM is how a file system without hard links answers, and any for a directory.
+    if (result != 0 && failure == EPERM) {
+      if (const auto there = info(existing); there && there->kind == FileKind::directory) {
+        return invalid_argument(fmt::format("{}: a directory cannot be linked", existing));
+      }
       return unsupported(fmt::format("{}: this file system cannot link it to {}", existing, added));
     }
-    return done_or_error(result, existing, fmt::format("link to {}", added));
+    if (result != 0) return posix_error(failure, existing, fmt::format("link to {}", added));
+    return {};
   }
 
   Status remove(std::string_view path) override {
@@ -106,13 +117,14 @@ class PosixVfs final : public Vfs {
   }
 };
 
-FileKind kind_of_entry(DIR* dir, const dirent& entry) {
+Result<FileKind> kind_of_entry(std::string_view path, DIR* dir, const dirent& entry) {
   if (entry.d_type == DT_REG) return FileKind::file;
   if (entry.d_type == DT_DIR) return FileKind::directory;
   // DT_UNKNOWN (some file systems never say) and links, which are followed.
   struct stat info;
-  if (::fstatat(::dirfd(dir), entry.d_name, &info, 0) != 0) return FileKind::other;
-  return kind_of(info.st_mode);
+  if (::fstatat(::dirfd(dir), entry.d_name, &info, 0) == 0) return kind_of(info.st_mode);
+  if (errno == ENOENT) return FileKind::other;  // A link to nothing.
+  return posix_error(errno, path, fmt::format("look-up of {}", entry.d_name));
 }
 
 Result<std::vector<DirEntry>> PosixVfs::list(std::string_view dir) {
@@ -125,7 +137,8 @@ Result<std::vector<DirEntry>> PosixVfs::list(std::string_view dir) {
     if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
-    entries.push_back({std::string(name), kind_of_entry(stream.get(), *entry)});
+    VARVE_ASSIGN(const FileKind kind, kind_of_entry(dir, stream.get(), *entry));
+    entries.push_back({std::string(name), kind});
   }
   if (errno != 0) return posix_error(errno, dir, "listing the directory");
   std::sort(entries.begin(), entries.end(),
@@ -135,23 +148,32 @@ Result<std::vector<DirEntry>> PosixVfs::list(std::string_view dir) {
 
 Status PosixVfs::sync_data(std::span<File* const> files) {
   std::vector<Status> results(files.size());
-  // Thread k syncs files k, k + n, k + 2n ... so that all are tried.
+  std::atomic<bool> out_of_memory = false;
+  // Thread k syncs files k, k + n, k + 2n ... so that all are tried. Nothing may
+  // escape from it: an exception on a thread ends the program.
   const std::size_t thread_count = std::min(files.size(), kParallelSyncCountMax);
   const auto sync_every_nth = [&](std::size_t first) {
     for (std::size_t i = first; i < files.size(); i += thread_count) {
-      results[i] = files[i]->sync_data();
+      try {
+        results[i] = files[i]->sync_data();
+      } catch (...) {
+        out_of_memory = true;
+      }
     }
   };
-  std::vector<std::thread> threads;
-  for (std::size_t k = 1; k < thread_count; ++k) {
-    try {
-      threads.emplace_back(sync_every_nth, k);
-    } catch (const std::system_error&) {
-      sync_every_nth(k);  // No thread to be had: slower, not wrong.
+  {
+    std::vector<std::jthread> threads;
+    threads.reserve(thread_count);
+    for (std::size_t k = 1; k < thread_count; ++k) {
+      try {
+        threads.emplace_back(sync_every_nth, k);
+      } catch (const std::exception&) {
+        sync_every_nth(k);  // No thread to be had: slower, not wrong.
+      }
     }
+    if (!files.empty()) sync_every_nth(0);
   }
-  if (!files.empty()) sync_every_nth(0);
-  for (std::thread& thread : threads) thread.join();
+  if (out_of_memory) return io_error("sync of several files failed: out of memory");
   for (const Status& result : results) {
     if (!result) return result;
   }

@@ -7,7 +7,11 @@
 // Durability of names: creating, renaming, linking and removing change a
 // directory. The change survives a crash only after sync_dir() of that directory
 // returned success. If a rename or the sync_dir() after it fails, either name may
-// be there after a crash: keep what both refer to.
+// be there after a crash: keep what both refer to. A later sync_dir() that succeeds
+// says nothing about what an earlier one failed to write.
+//
+// Links: reading follows a symbolic link; opening for writing refuses one, since a
+// save that came from somebody else could point it at any file of this machine.
 //
 // Thread safety: all calls may be made from any thread.
 #pragma once
@@ -89,7 +93,8 @@ class Vfs {
 
   // Takes the right to write, through the file `path`, which is created if absent
   // and stays. busy, naming the holder, if another process or another part of this
-  // one has it. A lock whose holder died is free. Readers take no lock.
+  // one has it. A lock whose holder died is free. Readers take no lock. It must not
+  // lie inside a directory that is renamed or exchanged while it is held.
   virtual Result<std::unique_ptr<WriterLock>> lock_writer(std::string_view path) = 0;
 };
 

@@ -38,7 +38,7 @@ mkdir -p "$scratch"
 
 gtest_program good <<'E2'
 echo "[ RUN      ] A.One"; echo "[       OK ] A.One (0 ms)"
-echo "[ RUN      ] A.Two"; echo "a.cpp:7: Skipped"; echo "golden/x is absent"; echo "[  SKIPPED ] A.Two (0 ms)"
+echo "[ RUN      ] A.Two"; echo "a.cpp:7: Skipped"; echo "golden/x is absent"; echo "Google Test trace:"; echo "a.cpp:3: x"; echo "[  SKIPPED ] A.Two (0 ms)"
 echo "[==========] 2 tests from 1 test suite ran. (0 ms total)"
 E2
 gtest_program bad <<'E2'
@@ -67,7 +67,7 @@ program script_skips <<<'echo "no such tool"; exit 77'
 program script_bad <<<'echo "it broke"; exit 5'
 program hangs <<<'sleep 60'
 
-expect 0 "1 passed, 0 failed, 1 skipped" "skipped: A.Two: golden/x is absent" "gtest $scratch/good"
+expect 0 "1 passed, 0 failed, 1 skipped" "skipped: A.Two: golden/x is absent"$'\n' "gtest $scratch/good"
 expect 1 "1 passed, 1 failed, 0 skipped" "one is not two" "gtest $scratch/bad"
 expect 1 "1 passed, 1 failed, 0 skipped" "signal 11 in A.Two" "gtest $scratch/crashes"
 expect 1 "1 passed, 1 failed, 0 skipped" "detected memory leaks" "gtest $scratch/leaks"
