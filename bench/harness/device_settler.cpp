@@ -36,8 +36,8 @@ Status DeviceSettler::settle(std::chrono::milliseconds quiet, std::size_t warm_s
     done += size;
   }
   VARVE_TRY(scratch_->truncate(0));
-  // The first commit takes the removed blocks with it; they are discarded after
-  // it, which the second one waits for.
+  // The first commit takes along what waits; what follows it (freeing blocks,
+  // discards) is over when the second one can start.
   static constexpr std::array<std::byte, 4096> kBlock = {};
   for (int i = 0; i < 2; ++i) {
     VARVE_TRY(commits_->append(kBlock));

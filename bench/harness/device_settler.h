@@ -1,11 +1,11 @@
 // Brings disk and page cache to rest between two samples, so that each arm pays for
-// its own work and for nobody else's. Three debts were seen otherwise:
+// its own work and for nobody else's. Three debts would pass on otherwise:
 // - an engine's own threads still compact while the next arm is measured;
-// - files that were removed or replaced wait for the journal's next commit, which
-//   on a file system mounted with discard made the following sync ten times slower;
+// - names and blocks that changed without a sync wait for the journal's next commit,
+//   which the next arm's sync would have to make;
 // - a virtual machine hands freed memory back to its host, so that the page cache
 //   of a growing file is made of cold pages: an append of 8 MB took 40 ms instead of
-//   3. Arms that overwrite never pay that, and the raw arm always did.
+//   3. Arms that overwrite never paid that; the raw arm always did.
 // A game's saves are seconds or minutes apart and meet a disk at rest too.
 #pragma once
 
