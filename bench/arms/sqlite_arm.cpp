@@ -16,8 +16,8 @@ constexpr const char* kSetUp =
     "PRAGMA synchronous=FULL;"
     "PRAGMA mmap_size=1073741824;"
     "PRAGMA cache_size=-131072;"  // negative: KiB
-    // A WITHOUT ROWID table would spare one tree, but keeps rows this large in
-    // interior pages of the other.
+    // WITHOUT ROWID would spare one tree, but with values this large it read 2.5
+    // times slower; pages of 8 to 32 KiB read no faster than 4 KiB.
     "CREATE TABLE IF NOT EXISTS chunks(key BLOB PRIMARY KEY, value BLOB NOT NULL)";
 
 class SqliteArm final : public KvArm {

@@ -3,6 +3,7 @@
 // memcpy. The delta is against a base in which 1 % of the cells differ.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -26,6 +27,8 @@ struct CodecArm {
   std::function<Status(ByteView in, std::size_t raw_size, Buffer& out)> decompress;
 };
 
+constexpr std::size_t kCopySize = 1024;
+
 CodecArm memcpy_arm() {
   return {kRawArm,
           [](ByteView in, ByteWriter& out) -> Status {
@@ -34,7 +37,12 @@ CodecArm memcpy_arm() {
           },
           [](ByteView in, std::size_t raw_size, Buffer& out) -> Status {
             out.resize(raw_size);
-            std::memcpy(out.data(), in.data(), raw_size);
+            // In pieces: for a large one glibc uses the CPU's string copy, which is
+            // twenty times slower on Zen 3 when the addresses differ by 16 modulo 4096.
+            for (std::size_t done = 0; done < raw_size; done += kCopySize) {
+              std::memcpy(out.data() + done, in.data() + done,
+                          std::min(kCopySize, raw_size - done));
+            }
             return {};
           }};
 }

@@ -24,7 +24,7 @@ Result<std::vector<Measurement>> run_save(const Context& context, std::size_t di
       contest.series(), context.rounds(round_count),
       [&] { dirty = contest.data().overwrite(dirty_count); },
       [&](std::size_t arm_index) -> Result<double> {
-        VARVE_TRY(settler.settle(quiet));
+        VARVE_TRY(settler.settle(quiet, 1'000'000 + 4 * dirty_count * KvData::kValueSizeMax));
         const Stopwatch watch;
         VARVE_TRY(contest.arm(arm_index).put_batch(dirty));
         return watch.milliseconds();
@@ -48,9 +48,8 @@ void add_save_workloads(Workloads& workloads) {
   workloads.push_back({.name = "save1000",
                        .summary = "durable save of 1,000 of 10,000 chunks",
                        .run = [](const Context& context) {
-                         // 8 MB a save: long enough apart for a disk with a budget to get it back.
                          return context.quick ? run_save(context, 20, 3, 2ms)
-                                              : run_save(context, 1'000, 24, 250ms);
+                                              : run_save(context, 1'000, 36, 50ms);
                        }});
 }
 
