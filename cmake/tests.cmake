@@ -1,6 +1,6 @@
 # What `./dev test` runs. tests/run reads tests.list in the build folder, which has
-# one line for each test: its kind (gtest, script or command) and what to run. The
-# same tests are known to ctest.
+# one line for each test: its kind (gtest, script or command) and what to run, with
+# tabs between the words since a path may have blanks. The same tests are known to ctest.
 
 find_package(GTest REQUIRED)
 find_package(rapidcheck REQUIRED)
@@ -45,6 +45,6 @@ function(varve_command_test name target)
 endfunction()
 
 function(varve_list_test)
-  list(JOIN ARGN " " line)
+  list(JOIN ARGN "\t" line)
   file(APPEND ${VARVE_TEST_LIST} "${line}\n")
 endfunction()

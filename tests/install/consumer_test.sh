@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs the build under test into a scratch folder and builds a game against it:
-# once with find_package, once with pkg-config and the bare compiler.
+# once with find_package, once with pkg-config and the bare compiler. A folder may have
+# a blank in its name, so this one has.
 set -euo pipefail
 source_dir=$1 build_dir=$2
 here=$source_dir/tests/install
 scratch=$build_dir/consumer_test
-prefix=$scratch/prefix
+prefix="$scratch/a prefix"
 
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$build_dir/CMakeCache.txt"; }
 compiler=$(cached CMAKE_CXX_COMPILER)
@@ -47,10 +48,29 @@ awk '/^```/ { inside = ($0 == "```cpp"); next } inside' "$source_dir/README.md" 
 [[ -s $scratch/readme.cpp ]]
 "$compiler" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" "$scratch/readme.cpp"
 
+# A game that can do without Varve is configured without it if a library is lacking.
+# A shared library brings its own, so there nothing can be.
+mkdir "$scratch/no_modules"
+PKG_CONFIG_LIBDIR=$scratch/no_modules cmake -S "$here/optional" -B "$scratch/optional" -G Ninja \
+  -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" >"$scratch/optional.log" 2>&1 ||
+  { echo "find_package(varve QUIET) stops a game:"; cat "$scratch/optional.log"; exit 1; }
+if [[ $(cached BUILD_SHARED_LIBS) != ON ]]; then
+  grep -q "without Varve: pkg-config does not know the module" "$scratch/optional.log" ||
+    { echo "a library is lacking, but Varve is found:"; cat "$scratch/optional.log"; exit 1; }
+fi
+
+# pkg-config quotes blanks for a shell: ask_pkg_config ARGUMENT... sets `flags`.
+ask_pkg_config() {
+  local answer
+  answer=$(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config "$@")
+  eval "flags=($answer)"
+}
+
 # The second spelling is the one a distributor's recipe uses.
-export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
-"$compiler" -std=c++20 -c "$here/consumer/main.cpp" -o "$scratch/main.o" $(pkg-config --cflags varve)
+ask_pkg_config --cflags varve
+"$compiler" -std=c++20 -c "$here/consumer/main.cpp" -o "$scratch/main.o" "${flags[@]}"
 for form in "" --static; do
-  "$compiler" "$scratch/main.o" -o "$scratch/by_pkg_config" $(pkg-config $form --libs varve)
+  ask_pkg_config $form --libs varve
+  "$compiler" "$scratch/main.o" -o "$scratch/by_pkg_config" "${flags[@]}"
   check "pkg-config $form" "$scratch/by_pkg_config"
 done
