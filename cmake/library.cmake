@@ -18,9 +18,3 @@ target_include_directories(varve INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DI
 target_link_libraries(varve PUBLIC tl::expected PRIVATE ${varve_libraries} $<BUILD_INTERFACE:varve_flags>)
 # A program that links a sanitized library needs the sanitizer's runtime.
 target_link_options(varve INTERFACE ${varve_sanitize_flags})
-
-# Built without its tests, the folder may still hold programs of an older configuration.
-# tests/run must not take them for today's.
-if(NOT VARVE_TESTS AND EXISTS ${PROJECT_BINARY_DIR}/tests.list)
-  file(WRITE ${PROJECT_BINARY_DIR}/tests.list "")
-endif()
