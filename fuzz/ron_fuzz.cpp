@@ -8,7 +8,7 @@
 namespace varve::fuzz {
 
 void check_input(ByteView in) {
-  const auto value = ron::parse(as_text(in));
+  const auto value = ron::parse(as_text(in), std::size_t{1} << 26);
   if (!value) {
     VARVE_INVARIANT(value.error().code() == ErrorCode::corruption);
     VARVE_INVARIANT(value.error().message().starts_with("ron: line "));
@@ -16,7 +16,7 @@ void check_input(ByteView in) {
   }
   for (const auto& text : {ron::write_pretty(*value), ron::write_compact(*value)}) {
     VARVE_INVARIANT(text);
-    const auto again = ron::parse(*text);
+    const auto again = ron::parse(*text, std::size_t{1} << 26);
     VARVE_INVARIANT(again && *again == *value);
   }
 }
