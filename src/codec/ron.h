@@ -129,10 +129,11 @@ inline constexpr int kDepthMax = 128;
 // is refused.
 //
 // So is a value that takes more than `output_size_limit` bytes of memory, which can
-// be two hundred times the text. At no time is more than that allocated (the
+// be a hundred times the text. At no time is more than that allocated (the
 // allocator's rounding and the message of a failure aside). Counted are every Value
-// with what it owns, a list's room for more items, and, while a list is moved to a
-// larger block, both blocks: a limit of four times the expected value is safe.
+// with what it owns, a string as it is spelled, a list's room for more items, and,
+// while a list moves to a larger block, both blocks. So leave the limit some room: a
+// value may need four times what its items take.
 Result<Value> parse(std::string_view text, std::size_t output_size_limit);
 
 // One field or item a line, four blanks an indent, a comma after each; tuples stay

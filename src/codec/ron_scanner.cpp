@@ -244,7 +244,7 @@ Result<std::string> Scanner::string() {
   std::string out;
   out.reserve(end - offset_);
   while (!take('"')) {
-    const std::size_t stop = std::min(text_.find('\\', offset_), end);
+    const std::size_t stop = std::min(text_.substr(0, end).find('\\', offset_), end);
     out += text_.substr(offset_, stop - offset_);
     offset_ = stop;
     if (stop == end) continue;
