@@ -65,8 +65,8 @@ void read_one(ByteReader& r, unsigned kind) {
 }  // namespace
 
 // The first byte says how many of the next choose a field each; the rest is input.
-void check_input(ByteView in) {
-  if (in.empty()) return;
+bool check_input(ByteView in) {
+  if (in.empty()) return false;
   const std::size_t choice_count =
       std::min<std::size_t>(std::to_integer<unsigned>(in[0]), in.size() - 1);
   const ByteView choices = in.subspan(1, choice_count);
@@ -81,6 +81,7 @@ void check_input(ByteView in) {
     VARVE_INVARIANT(r.offset() + r.remaining() == size);
   }
   VARVE_INVARIANT(r.ok() == r.status("input").ok());
+  return r.ok();
 }
 
 std::vector<std::string> seeds() {

@@ -1,6 +1,6 @@
 // What a fuzz target is made of: check_input(), which is called with one input
 // after the other, and seeds(), valid inputs to start from. Without seeds, random
-// bytes rarely get past a magic number.
+// bytes rarely get past a magic number; so a run begins with check_seeds().
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,23 @@
 
 namespace varve::fuzz {
 
-// Returns normally or stops the program: an invariant that fails is a finding.
-void check_input(ByteView in);
+// Returns whether the input was accepted, or stops the program: an invariant that
+// fails is a finding.
+bool check_input(ByteView in);
 
+// Each of them is accepted.
 std::vector<std::string> seeds();
+
+// Stops the program at a seed its target refuses: mutations of it would get no
+// further than the place of the mistake.
+inline void check_seeds() {
+  const std::vector<std::string> all = seeds();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (check_input(Bytes::copy_of(all[i]))) continue;
+    std::fprintf(stderr, "seed %zu of %zu is refused\n", i + 1, all.size());
+    std::abort();
+  }
+}
 
 }  // namespace varve::fuzz
 

@@ -8,6 +8,11 @@
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t size_max);
 
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  varve::fuzz::check_seeds();
+  return 0;
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   varve::fuzz::check_input(std::as_bytes(std::span(data, size)));
   return 0;

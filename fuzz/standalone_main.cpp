@@ -1,12 +1,12 @@
 // Runs a fuzz target without libFuzzer.
 //
 //   fuzz_ron FILE_OR_FOLDER ...      replays inputs, such as one that was a finding
-//   fuzz_ron --runs N [--seed S]     N inputs: the seeds, mutations of them, noise
+//   fuzz_ron --runs N [--seed S]     the seeds, then N mutations of them and noise
 //
-// The same seed gives the same inputs on every machine.
+// The same seed gives the same inputs on every machine. Exit: 0 done, 2 wrong usage,
+// 3 could not; a finding aborts.
 #include <charconv>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -25,8 +25,6 @@ class Mutator {
   explicit Mutator(std::uint64_t seed) : random_(seed), seeds_(fuzz::seeds()) {}
 
   std::string next() {
-    // Every seed must be looked at as it is before it is damaged.
-    if (given_count_ < seeds_.size()) return seeds_[given_count_++];
     if (seeds_.empty() || below(16) == 0) return noise(below(64));
     std::string input = seeds_[below(seeds_.size())];
     for (std::size_t i = 1 + below(4); i > 0; --i) mutate(input);
@@ -74,7 +72,6 @@ class Mutator {
 
   std::mt19937_64 random_;
   std::vector<std::string> seeds_;
-  std::size_t given_count_ = 0;
 };
 
 // The input is kept in a block of exactly its size, so that a read past its end is
@@ -94,9 +91,15 @@ void replay(const std::filesystem::path& path) {
   check(std::string{std::istreambuf_iterator<char>(in), {}});
 }
 
+int usage(const char* program) {
+  std::fprintf(stderr, "usage: %s FILE_OR_FOLDER ... | --runs N [--seed S], N from 1\n", program);
+  return 2;
+}
+
 int run(int argc, char** argv) {
   std::uint64_t run_count = 0;
   std::uint64_t seed = 1;
+  bool has_replayed = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     std::uint64_t* const number = word == "--runs"   ? &run_count
@@ -104,19 +107,25 @@ int run(int argc, char** argv) {
                                                      : nullptr;
     if (number == nullptr) {
       replay(argv[i]);
+      has_replayed = true;
       continue;
     }
-    const char* const text = ++i < argc ? argv[i] : "";
-    if (std::from_chars(text, text + std::strlen(text), *number).ec != std::errc()) {
-      std::fprintf(stderr, "%s needs a number\n", argv[i - 1]);
-      return 2;
+    const std::string_view text = ++i < argc ? argv[i] : "";
+    const char* const end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, *number);
+    const bool is_number = parsed.ec == std::errc() && parsed.ptr == end;
+    if (!is_number || (number == &run_count && run_count == 0)) {
+      return usage(argv[0]);
     }
   }
+  // A run that checks nothing must not look like one that found nothing.
+  if (run_count == 0 && !has_replayed) return usage(argv[0]);
   if (run_count != 0) {
     std::printf("%llu runs with --seed %llu\n", static_cast<unsigned long long>(run_count),
                 static_cast<unsigned long long>(seed));
     // A finding stops the program at once; the line must be out by then.
     std::fflush(stdout);
+    check_seeds();
     Mutator mutator(seed);
     for (std::uint64_t i = 0; i < run_count; ++i) check(mutator.next());
   }

@@ -25,6 +25,8 @@ class ByteWriter {
   // Failure as invalid_argument: what was to be written is larger than the format
   // allows, which only the caller can mend.
   Status status(std::string_view what) const;
+  // Fails as writing past the limit does: for a value its format cannot hold.
+  void fail() noexcept { overflowed_ = true; }
   std::size_t size() const noexcept { return buffer_.size(); }
   ByteView view() const noexcept { return buffer_.view(); }
   void reserve(std::size_t capacity) { buffer_.reserve(capacity); }

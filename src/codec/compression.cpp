@@ -81,7 +81,7 @@ const std::array<const Compression*, kCount>& instances() noexcept {
 Result<Bytes> Compression::decompress(ByteView in, std::size_t output_size_limit) const {
   Buffer out;
   VARVE_TRY(decompress_into(in, output_size_limit, out));
-  return freeze_without_slack(std::move(out));
+  return freeze_without_slack(std::move(out), output_size_limit);
 }
 
 const Compression& compression(CompressionId id) noexcept {

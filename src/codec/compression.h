@@ -1,8 +1,9 @@
 // Compressions, named on disk by one byte.
 //
 // A store records the id beside what it compressed and finds the decoder by it
-// again. To add a compression, write its file and add one row to the table in
-// compression.cpp.
+// again. To add a compression: give it a number in CompressionId, write its file,
+// add one row to the table in compression.cpp and its name to the list in
+// compression_test.cpp. Everything else goes by that table.
 //
 // Thread safety: a Compression is immutable and may be used from any number of
 // threads at once; working memory belongs to the calling thread and is reused.
@@ -48,12 +49,14 @@ class Compression {
 
   // The original of `in`, which is exactly one compressed unit: missing bytes and
   // bytes left over are corruption, and so is an original larger than
-  // `output_size_limit`. No more than the limit is ever allocated, whatever `in`
-  // claims.
+  // `output_size_limit`. No more than the limit is ever allocated for the output,
+  // whatever `in` claims. The Bytes hold at most about twice their size, except
+  // where the copy that takes would itself have passed the limit.
   Result<Bytes> decompress(ByteView in, std::size_t output_size_limit) const;
 
   // The same into a buffer that is used again: its block is kept while it is large
-  // enough. After a failure its contents are indeterminate.
+  // enough. `in` must not lie in `out`, whose old contents are dropped first. After a
+  // failure its contents are indeterminate.
   virtual Status decompress_into(ByteView in, std::size_t output_size_limit, Buffer& out) const = 0;
 
  protected:

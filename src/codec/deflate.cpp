@@ -100,6 +100,11 @@ class Deflate final : public Compression {
     const std::size_t size =
         wrapping_.compress(compressor, in.data(), in.size(), room.data(), room.size());
     out.truncate(start + size);
+    // Does not happen with room for the worst case; nothing would be read as a stream.
+    if (size == 0) {
+      return invalid_argument(
+          fmt::format("{}: cannot compress {} bytes", wrapping_.name, in.size()));
+    }
     return {};
   }
 
@@ -138,7 +143,8 @@ std::unique_ptr<const Compression> make_deflate(int level) {
 Result<Inflated> inflate_prefix(CompressionId id, ByteView in, std::size_t output_size_limit) {
   Buffer out;
   VARVE_ASSIGN(const std::size_t consumed, inflate_prefix_into(id, in, output_size_limit, out));
-  return Inflated{.bytes = freeze_without_slack(std::move(out)), .consumed_size = consumed};
+  return Inflated{.bytes = freeze_without_slack(std::move(out), output_size_limit),
+                  .consumed_size = consumed};
 }
 
 Result<std::size_t> inflate_prefix_into(CompressionId id, ByteView in,

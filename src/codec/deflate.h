@@ -28,7 +28,8 @@ struct Inflated {
 // makes them and a silent concatenation would hide a damaged length.
 Result<Inflated> inflate_prefix(CompressionId id, ByteView in, std::size_t output_size_limit);
 
-// The same into a buffer that is used again; returns the consumed size.
+// The same into a buffer that is used again, in which `in` must not lie; returns the
+// consumed size.
 Result<std::size_t> inflate_prefix_into(CompressionId id, ByteView in,
                                         std::size_t output_size_limit, Buffer& out);
 

@@ -14,8 +14,11 @@ void replace_size(Buffer& out, std::size_t size) {
   out.resize(size);
 }
 
-Bytes freeze_without_slack(Buffer&& out) {
-  if (out.size() < out.capacity() / 2) return Bytes::copy_of(out.view());
+Bytes freeze_without_slack(Buffer&& out, std::size_t output_size_limit) {
+  const bool is_mostly_slack = out.size() < out.capacity() / 2;
+  const bool copy_fits =
+      out.capacity() <= output_size_limit && out.size() <= output_size_limit - out.capacity();
+  if (is_mostly_slack && copy_fits) return Bytes::copy_of(out.view());
   return std::move(out).freeze();
 }
 

@@ -22,8 +22,9 @@ Error over_limit(std::string_view what, std::size_t output_size_limit);
 void replace_size(Buffer& out, std::size_t size);
 
 // Shares what was decoded. A block that is mostly slack is copied, or a cache of
-// decoded chunks would hold several times what it counts.
-Bytes freeze_without_slack(Buffer&& out);
+// decoded chunks would hold several times what it counts; it is not where block and
+// copy, which exist together, would pass the limit.
+Bytes freeze_without_slack(Buffer&& out, std::size_t output_size_limit);
 
 // Calls decode(room) with more and more room until the output fits or the limit is
 // reached. decode returns the size of the output, or nullopt if it needs more room.
@@ -32,19 +33,17 @@ template <class Decode>
 Status decode_growing(Buffer& out, std::size_t size_guess, std::size_t output_size_limit,
                       std::string_view what, Decode decode) {
   constexpr std::size_t kRoomMin = 64;
-  const std::size_t room_max = std::max(output_size_limit, kRoomMin);
-  std::size_t room = std::clamp(size_guess, kRoomMin, room_max);
   // A block that is there already costs nothing.
-  room = std::max(room, std::min(out.capacity(), room_max));
+  std::size_t room = std::min(std::max({size_guess, kRoomMin, out.capacity()}), output_size_limit);
   for (;;) {
     replace_size(out, room);
     VARVE_ASSIGN(const std::optional<std::size_t> size, decode(out.span()));
-    if (size.has_value() && *size <= output_size_limit) {
+    if (size.has_value()) {
       out.resize(*size);
       return {};
     }
-    if (size.has_value() || room == room_max) return over_limit(what, output_size_limit);
-    room = room > room_max / 4 ? room_max : room * 4;
+    if (room == output_size_limit) return over_limit(what, output_size_limit);
+    room = room > output_size_limit / 4 ? output_size_limit : room * 4;
   }
 }
 

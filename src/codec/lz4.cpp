@@ -19,13 +19,38 @@ constexpr std::size_t kInputSizeMax = LZ4_MAX_INPUT_SIZE;
 
 const char* chars(ByteView bytes) { return reinterpret_cast<const char*>(bytes.data()); }
 
-int compress_thoroughly(ByteView in, std::span<std::byte> out, int level) {
-  // 256 KiB, which a thread that never compresses thoroughly does not get.
+// 256 KiB, which a thread that never compresses thoroughly does not get.
+std::byte* thread_state_of_thorough() {
   thread_local const auto state =
       std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(LZ4_sizeofStateHC()));
-  return LZ4_compress_HC_extStateHC(state.get(), chars(in), reinterpret_cast<char*>(out.data()),
-                                    static_cast<int>(in.size()), static_cast<int>(out.size()),
-                                    level);
+  return state.get();
+}
+
+// Appends `head_size` bytes for the caller to fill, and the block. All memory is there
+// before `out` changes.
+Status append_block(ByteView in, int level, std::size_t head_size, ByteWriter& out) {
+  if (in.size() > kInputSizeMax) {
+    return invalid_argument(fmt::format("lz4: {} bytes are more than the {} a block can hold",
+                                        in.size(), kInputSizeMax));
+  }
+  const auto in_size = static_cast<int>(in.size());
+  std::byte* const state = level < 3 ? nullptr : thread_state_of_thorough();
+  const std::size_t start = out.size();
+  const auto room = out.extend(head_size + static_cast<std::size_t>(LZ4_compressBound(in_size)));
+  VARVE_TRY(out.status("lz4"));
+  const auto block = room.subspan(head_size);
+  const auto block_size = static_cast<int>(block.size());
+  char* const to = reinterpret_cast<char*>(block.data());
+  const int size = state == nullptr ? LZ4_compress_default(chars(in), to, in_size, block_size)
+                                    : LZ4_compress_HC_extStateHC(state, chars(in), to, in_size,
+                                                                 block_size, level);
+  // Does not happen with room for the worst case; nothing would be read as a block.
+  if (size <= 0) {
+    out.truncate(start);
+    return invalid_argument(fmt::format("lz4: cannot compress {} bytes", in.size()));
+  }
+  out.truncate(start + head_size + static_cast<std::size_t>(size));
+  return {};
 }
 
 class Lz4 final : public Compression {
@@ -34,10 +59,9 @@ class Lz4 final : public Compression {
 
   Status compress(ByteView in, ByteWriter& out) const override {
     const std::size_t start = out.size();
-    out.u32_le(static_cast<std::uint32_t>(in.size()));
-    Status done = lz4_compress_block(in, level_, out);
-    if (!done) out.truncate(start);
-    return done;
+    VARVE_TRY(append_block(in, level_, sizeof(std::uint32_t), out));
+    out.patch_u32_le(start, static_cast<std::uint32_t>(in.size()));
+    return {};
   }
 
   Status decompress_into(ByteView in, std::size_t output_size_limit, Buffer& out) const override {
@@ -64,20 +88,7 @@ class Lz4 final : public Compression {
 std::unique_ptr<const Compression> make_lz4(int level) { return std::make_unique<Lz4>(level); }
 
 Status lz4_compress_block(ByteView in, int level, ByteWriter& out) {
-  if (in.size() > kInputSizeMax) {
-    return invalid_argument(fmt::format("lz4: {} bytes are more than the {} a block can hold",
-                                        in.size(), kInputSizeMax));
-  }
-  const std::size_t start = out.size();
-  const auto room =
-      out.extend(static_cast<std::size_t>(LZ4_compressBound(static_cast<int>(in.size()))));
-  VARVE_TRY(out.status("lz4"));
-  const int size =
-      level < 3 ? LZ4_compress_default(chars(in), reinterpret_cast<char*>(room.data()),
-                                       static_cast<int>(in.size()), static_cast<int>(room.size()))
-                : compress_thoroughly(in, room, level);
-  out.truncate(start + static_cast<std::size_t>(size));
-  return {};
+  return append_block(in, level, 0, out);
 }
 
 Status lz4_decompress_block(ByteView in, std::span<std::byte> out) {

@@ -28,7 +28,10 @@ std::uint32_t PostcardReader::variant(std::uint32_t variant_count) noexcept {
   return 0;
 }
 
-void PostcardWriter::text(std::string_view v) { bytes(as_byte_view(v)); }
+void PostcardWriter::text(std::string_view v) {
+  if (!is_utf8(v)) return out_.fail();
+  bytes(as_byte_view(v));
+}
 
 void PostcardWriter::bytes(ByteView v) {
   out_.varint(v.size());

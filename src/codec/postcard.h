@@ -87,7 +87,7 @@ class PostcardWriter {
   // The value follows if there is one.
   void option(bool has_value) { boolean(has_value); }
   void sequence(std::size_t count) { out_.varint(count); }
-  // Must be UTF-8: the reader refuses anything else.
+  // Text that is not UTF-8 fails the writer: no reader would take it.
   void text(std::string_view v);
   void bytes(ByteView v);
   void variant(std::uint32_t index) { out_.varint(index); }

@@ -1,7 +1,10 @@
 #include "codec/ron.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+
+#include "codec/ron_scanner.h"
 
 namespace varve::ron {
 namespace {
@@ -14,6 +17,10 @@ Integer Integer::of_signed(std::int64_t value) noexcept {
   // Negated as unsigned: -INT64_MIN does not fit an i64.
   const auto bits = static_cast<std::uint64_t>(value);
   return value < 0 ? Integer{~bits + 1, true} : Integer{bits, false};
+}
+
+bool Integer::is_valid() const noexcept {
+  return !negative || (magnitude != 0 && magnitude <= kI64MinMagnitude);
 }
 
 std::optional<std::uint64_t> Integer::as_u64() const noexcept {
@@ -48,6 +55,14 @@ std::optional<double> Value::as_number() const noexcept {
     return number->negative ? -magnitude : magnitude;
   }
   return std::nullopt;
+}
+
+bool names_a_field_twice(const Record& record) {
+  std::vector<std::string_view> names;
+  names.reserve(record.fields.size());
+  for (const Field& field : record.fields) names.push_back(field.name);
+  std::sort(names.begin(), names.end());
+  return std::adjacent_find(names.begin(), names.end()) != names.end();
 }
 
 const Value* Value::field(std::string_view name) const noexcept {

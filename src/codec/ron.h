@@ -9,7 +9,8 @@
 //   )
 //
 // Left out, and refused with a message: `#![enable(...)]` extensions, byte strings,
-// type suffixes on numbers, and integers of more than 64 bits.
+// type suffixes on numbers, and integers of more than 64 bits. A float beyond the
+// range of a double is read as Rust reads it: `1e-400` is 0.0, `1e400` is inf.
 #pragma once
 
 #include <cstddef>
@@ -37,11 +38,14 @@ struct Unit {
   bool operator==(const Unit& other) const = default;
 };
 
-// The whole range of i64 and u64. Zero is not negative.
+// The whole range of i64 and u64.
 struct Integer {
   std::uint64_t magnitude = 0;
   bool negative = false;
 
+  // Not so for less than i64 holds, nor for a negative zero. The parser makes none
+  // such and the writer refuses them.
+  bool is_valid() const noexcept;
   static Integer of(std::uint64_t value) noexcept { return {value, false}; }
   static Integer of_signed(std::int64_t value) noexcept;
   // nullopt if it does not fit.
@@ -123,12 +127,21 @@ inline constexpr int kDepthMax = 128;
 // Exactly one value, with blanks and comments around it. Anything else is
 // corruption; the message names line and column. A struct that names a field twice
 // is refused.
-Result<Value> parse(std::string_view text);
+//
+// So is a value that takes more than `output_size_limit` bytes of memory, which can
+// be a hundred times the text. At no time is more than that allocated (the
+// allocator's rounding and the message of a failure aside). Counted are every Value
+// with what it owns, a string as it is spelled, a list's room for more items, and,
+// while a list moves to a larger block, both blocks. So leave the limit some room: a
+// value may need four times what its items take.
+Result<Value> parse(std::string_view text, std::size_t output_size_limit);
 
 // One field or item a line, four blanks an indent, a comma after each; tuples stay
 // on their line. No line end after the last. This is what the original program
-// writes. Invalid_argument for a name or text that RON cannot spell, or nesting too
-// deep.
+// writes. What is written parses as an equal value, but for the Tuples and Records
+// said above to be a Unit or Tuple instead. Invalid_argument for what could not: a
+// name or text that RON cannot spell, an Integer that is not valid, an Option of
+// several items, a Record that names a field twice, or nesting too deep.
 Result<std::string> write_pretty(const Value& value);
 
 // All on one line: `(x: 0, y: 100, z: 0)`.

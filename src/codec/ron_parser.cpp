@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/try.h"
 #include "codec/ron.h"
@@ -11,11 +12,13 @@ namespace {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) noexcept : in_(text) {}
+  Parser(std::string_view text, std::size_t output_size_limit) noexcept
+      : in_(text, output_size_limit) {}
 
   Result<Value> document() {
     VARVE_TRY(in_.skip_blanks());
     if (in_.peek() == '#') return in_.error("extensions are not supported");
+    VARVE_TRY(in_.charge(sizeof(Value)));
     VARVE_ASSIGN(Value root, value());
     VARVE_TRY(in_.skip_blanks());
     if (!in_.at_end()) return in_.error("unexpected text after the value");
@@ -45,7 +48,7 @@ class Parser {
         return Value{c};
       }
       case '(':
-        return parenthesised("");
+        return parenthesised({});
       case '[':
         return list();
       case '{':
@@ -59,16 +62,17 @@ class Parser {
   Result<Value> named() {
     const std::size_t start = in_.offset();
     bool is_raw = false;
-    VARVE_ASSIGN(std::string name, in_.name(is_raw));
+    VARVE_ASSIGN(const std::string_view name, in_.name(is_raw));
     if (!is_raw && is_reserved(name)) return keyword(name, start);
     const std::size_t after_name = in_.offset();
     VARVE_TRY(in_.skip_blanks());
-    if (in_.peek() == '(') return parenthesised(std::move(name));
+    if (in_.peek() == '(') return parenthesised(name);
     in_.rewind(after_name);
     if (in_.peek() == '"' || in_.peek() == '\'') {
       return in_.error_at(start, "byte strings are not supported");
     }
-    return Value{Unit{std::move(name)}};
+    VARVE_ASSIGN(std::string owned, in_.own(name));
+    return Value{Unit{std::move(owned)}};
   }
 
   Result<Value> keyword(std::string_view word, std::size_t start) {
@@ -86,10 +90,23 @@ class Parser {
     VARVE_TRY(in_.skip_blanks());
     Option option;
     VARVE_ASSIGN(Value inner, value());
-    option.value.push_back(std::move(inner));
+    VARVE_TRY(append(option.value, std::move(inner)));
     VARVE_ASSIGN(const bool more, next_item(')'));
     if (more) return in_.error("expected one value in Some");
     return Value{std::move(option)};
+  }
+
+  // Doubles the room itself, so that it is charged before it is allocated.
+  template <class Item>
+  Status append(std::vector<Item>& items, Item item) {
+    if (const std::size_t room = items.capacity(); items.size() == room) {
+      const std::size_t wanted = std::max<std::size_t>(1, room * 2);
+      VARVE_TRY(in_.charge(wanted * sizeof(Item)));
+      items.reserve(wanted);
+      in_.refund(room * sizeof(Item));
+    }
+    items.push_back(std::move(item));
+    return {};
   }
 
   // After an item: true if another follows, false if `close` was reached and taken.
@@ -114,7 +131,7 @@ class Parser {
     VARVE_ASSIGN(bool more, first_item(']'));
     while (more) {
       VARVE_ASSIGN(Value item, value());
-      out.items.push_back(std::move(item));
+      VARVE_TRY(append(out.items, std::move(item)));
       VARVE_ASSIGN(more, next_item(']'));
     }
     return Value{std::move(out)};
@@ -127,20 +144,21 @@ class Parser {
       VARVE_ASSIGN(Value key, value());
       VARVE_TRY(colon());
       VARVE_ASSIGN(Value item, value());
-      out.entries.push_back({std::move(key), std::move(item)});
+      VARVE_TRY(append(out.entries, MapEntry{std::move(key), std::move(item)}));
       VARVE_ASSIGN(more, next_item('}'));
     }
     return Value{std::move(out)};
   }
 
-  Result<Value> parenthesised(std::string name) {
+  Result<Value> parenthesised(std::string_view name) {
     VARVE_ASSIGN(const bool has_item, first_item(')'));
     if (!has_item) {
       if (name.empty()) return Value{Unit{}};
-      return Value{Tuple{std::move(name), {}}};
+      VARVE_ASSIGN(std::string owned, in_.own(name));
+      return Value{Tuple{std::move(owned), {}}};
     }
     VARVE_ASSIGN(const bool is_record, at_field());
-    return is_record ? record(std::move(name)) : tuple(std::move(name));
+    return is_record ? record(name) : tuple(name);
   }
 
   // Whether a name and a colon come next, which is what tells `(x: 1)` from `(x)`.
@@ -155,37 +173,36 @@ class Parser {
     return found;
   }
 
-  Result<Value> tuple(std::string name) {
-    Tuple out{std::move(name), {}};
+  Result<Value> tuple(std::string_view name) {
+    Tuple out;
+    VARVE_ASSIGN(out.name, in_.own(name));
     for (bool more = true; more;) {
       VARVE_ASSIGN(Value item, value());
-      out.items.push_back(std::move(item));
+      VARVE_TRY(append(out.items, std::move(item)));
       VARVE_ASSIGN(more, next_item(')'));
     }
     return Value{std::move(out)};
   }
 
-  Result<Value> record(std::string name) {
+  Result<Value> record(std::string_view name) {
     const std::size_t start = in_.offset();
-    Record out{std::move(name), {}};
+    Record out;
+    VARVE_ASSIGN(out.name, in_.own(name));
     for (bool more = true; more;) {
       if (!in_.at_name()) return in_.error("expected the name of a field");
       bool is_raw = false;
-      VARVE_ASSIGN(std::string field_name, in_.name(is_raw));
+      VARVE_ASSIGN(const std::string_view field_name, in_.name(is_raw));
+      VARVE_ASSIGN(std::string owned, in_.own(field_name));
       VARVE_TRY(colon());
       VARVE_ASSIGN(Value item, value());
-      out.fields.push_back({std::move(field_name), std::move(item)});
+      VARVE_TRY(append(out.fields, Field{std::move(owned), std::move(item)}));
       VARVE_ASSIGN(more, next_item(')'));
     }
+    const std::size_t names_size = out.fields.size() * sizeof(std::string_view);
+    VARVE_TRY(in_.charge(names_size));
     if (names_a_field_twice(out)) return in_.error_at(start, "a field of this struct stands twice");
+    in_.refund(names_size);
     return Value{std::move(out)};
-  }
-
-  static bool names_a_field_twice(const Record& record) {
-    std::vector<std::string_view> names;
-    for (const Field& field : record.fields) names.push_back(field.name);
-    std::sort(names.begin(), names.end());
-    return std::adjacent_find(names.begin(), names.end()) != names.end();
   }
 
   Status colon() {
@@ -200,13 +217,13 @@ class Parser {
 
 }  // namespace
 
-Result<Value> parse(std::string_view text) {
+Result<Value> parse(std::string_view text, std::size_t output_size_limit) {
   if (!is_utf8(text)) {
     std::size_t offset = 0;
     while (const std::size_t size = decode_utf8(text.substr(offset)).size) offset += size;
-    return Scanner(text).error_at(offset, "not UTF-8");
+    return Scanner(text, 0).error_at(offset, "not UTF-8");
   }
-  return Parser(text).document();
+  return Parser(text, output_size_limit).document();
 }
 
 }  // namespace varve::ron

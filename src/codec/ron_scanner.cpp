@@ -24,6 +24,30 @@ int digit_value(char c) noexcept {
   return 16;
 }
 
+// What a plain decimal number beyond the range of a double rounds to: infinity or zero.
+double round_out_of_range(std::string_view number) {
+  const std::size_t e = std::min(number.find('e'), number.size());
+  const std::string_view figures = number.substr(0, e);
+  const std::size_t first = figures.find_first_not_of("0.");
+  if (first == std::string_view::npos) return 0;
+  // The power of ten of the first digit that counts, give or take one.
+  const std::size_t point = std::min(figures.find('.'), figures.size());
+  auto power = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
+  if (e != number.size()) {
+    std::int64_t exponent = 0;
+    const std::string_view digits = number.substr(e + 1);
+    // One that does not even fit here outweighs any number of digits.
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec != std::errc()) {
+      exponent = std::numeric_limits<std::int64_t>::max() / 2;
+      if (digits.front() == '-') exponent = -exponent;
+    }
+    exponent = std::clamp(exponent, std::numeric_limits<std::int64_t>::min() / 2,
+                          std::numeric_limits<std::int64_t>::max() / 2);
+    power += exponent;
+  }
+  return power > 0 ? std::numeric_limits<double>::infinity() : 0;
+}
+
 }  // namespace
 
 bool is_name_start(char c) noexcept { return is_letter(c) || c == '_'; }
@@ -47,6 +71,20 @@ bool Scanner::take(std::string_view word) noexcept {
   if (!text_.substr(offset_).starts_with(word)) return false;
   offset_ += word.size();
   return true;
+}
+
+Status Scanner::charge(std::size_t size) {
+  if (size > left_size_) {
+    return error(fmt::format("the value takes more than the limit of {} bytes of memory",
+                             output_size_limit_));
+  }
+  left_size_ -= size;
+  return {};
+}
+
+Result<std::string> Scanner::own(std::string_view text) {
+  if (!text.empty()) VARVE_TRY(charge(text.size() + 1));
+  return std::string(text);
 }
 
 Error Scanner::error_at(std::size_t offset, std::string_view why) const {
@@ -110,23 +148,19 @@ bool Scanner::at_raw_string() const noexcept {
   return quote != std::string_view::npos && text_[quote] == '"';
 }
 
-Result<std::string> Scanner::name(bool& is_raw) {
+Result<std::string_view> Scanner::name(bool& is_raw) {
   is_raw = take("r#");
   const auto is_part = is_raw ? is_raw_name_part : is_name_part;
   const std::size_t start = offset_;
   while (is_part(peek())) ++offset_;
   if (offset_ == start) return error("expected a name");
-  return std::string(text_.substr(start, offset_ - start));
+  return text_.substr(start, offset_ - start);
 }
 
-// Digits of `base` without the underscores between them; empty if there are none.
-std::string Scanner::digits(int base) {
-  std::string out;
-  if (digit_value(peek()) >= base) return out;
-  for (; peek() == '_' || digit_value(peek()) < base; ++offset_) {
-    if (peek() != '_') out += peek();
-  }
-  return out;
+bool Scanner::skip_digits(int base) noexcept {
+  if (digit_value(peek()) >= base) return false;
+  while (peek() == '_' || digit_value(peek()) < base) ++offset_;
+  return true;
 }
 
 Result<Value> Scanner::number() {
@@ -147,79 +181,92 @@ Result<Value> Scanner::number() {
 }
 
 Result<Value> Scanner::integer(bool negative, int base, std::size_t start) {
-  const std::string figures = digits(base);
-  if (figures.empty()) return error("expected a digit");
+  const std::size_t digits_start = offset_;
+  if (!skip_digits(base)) return error("expected a digit");
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t magnitude = 0;
-  const auto parsed =
-      std::from_chars(figures.data(), figures.data() + figures.size(), magnitude, base);
-  constexpr std::uint64_t kI64MinMagnitude = std::uint64_t{1} << 63;
-  if (parsed.ec != std::errc() || (negative && magnitude > kI64MinMagnitude)) {
-    return error_at(start, "integer of more than 64 bits");
+  bool fits = true;
+  for (const char c : text_.substr(digits_start, offset_ - digits_start)) {
+    if (c == '_') continue;
+    const auto digit = static_cast<std::uint64_t>(digit_value(c));
+    fits = fits && magnitude <= (kMax - digit) / static_cast<std::uint64_t>(base);
+    magnitude = magnitude * static_cast<std::uint64_t>(base) + digit;
   }
-  return Value{Integer{magnitude, negative && magnitude != 0}};
+  const Integer value{magnitude, negative && magnitude != 0};
+  if (!fits || !value.is_valid()) return error_at(start, "integer of more than 64 bits");
+  return Value{value};
 }
 
 Result<Value> Scanner::decimal(bool negative, std::size_t start) {
-  const std::size_t figures_start = offset_;
-  std::string figures = digits(10);
-  const bool has_whole = !figures.empty();
+  const std::size_t number_start = offset_;
+  const bool has_whole = skip_digits(10);
   bool is_float = false;
   if (take('.')) {
     is_float = true;
-    const std::string fraction = digits(10);
-    if (!has_whole && fraction.empty()) return error_at(start, "expected a digit");
-    figures += '.';
-    figures += fraction;
+    const bool has_fraction = skip_digits(10);
+    if (!has_whole && !has_fraction) return error_at(start, "expected a digit");
+  } else if (!has_whole) {
+    return error("expected a digit");
   }
-  if (figures.empty()) return error("expected a digit");
-  if (peek() == 'e' || peek() == 'E') {
-    ++offset_;
+  if (take('e') || take('E')) {
     is_float = true;
-    figures += 'e';
-    if (peek() == '-' || peek() == '+') {
-      if (peek() == '-') figures += '-';
-      ++offset_;
-    }
-    const std::string exponent = digits(10);
-    if (exponent.empty()) return error("expected a digit of the exponent");
-    figures += exponent;
+    if (!take('-')) take('+');
+    if (!skip_digits(10)) return error("expected a digit of the exponent");
   }
   if (!is_float) {
-    offset_ = figures_start;
+    offset_ = number_start;
     return integer(negative, 10, start);
   }
+  // As from_chars takes it: without underscores and without the plus of an exponent.
+  const std::string_view spelled = text_.substr(number_start, offset_ - number_start);
+  VARVE_ASSIGN(std::string number, own(spelled));
+  std::erase_if(number, [](char c) { return c == '_' || c == '+'; });
+  std::replace(number.begin(), number.end(), 'E', 'e');
   double value = 0;
-  const auto parsed = std::from_chars(figures.data(), figures.data() + figures.size(), value);
-  if (parsed.ec != std::errc() || parsed.ptr != figures.data() + figures.size()) {
-    return error_at(start, "float out of range");
-  }
+  const auto parsed = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (parsed.ec == std::errc::result_out_of_range) value = round_out_of_range(number);
+  refund(spelled.size() + 1);
   return Value{Float{negative ? -value : value}};
 }
 
 Result<std::string> Scanner::string() {
   if (peek() == 'r') return raw_string();
   const std::size_t start = offset_++;
+  // An escape is never shorter than what it stands for, so that what is spelled is
+  // room enough and the string need not grow.
+  std::size_t end = offset_;
+  for (;; end += 2) {
+    end = text_.find_first_of("\"\\", end);
+    if (end == std::string_view::npos) return error_at(start, "string that does not end");
+    if (text_[end] == '"') break;
+  }
+  if (end != offset_) VARVE_TRY(charge(end - offset_ + 1));
   std::string out;
-  for (;;) {
-    const std::size_t stop = text_.find_first_of("\"\\", offset_);
-    if (stop == std::string_view::npos) return error_at(start, "string that does not end");
+  out.reserve(end - offset_);
+  while (!take('"')) {
+    const std::size_t stop = std::min(text_.substr(0, end).find('\\', offset_), end);
     out += text_.substr(offset_, stop - offset_);
     offset_ = stop;
-    if (take('"')) return out;
+    if (stop == end) continue;
     VARVE_ASSIGN(const char32_t c, escape());
     append_utf8(out, c);
   }
+  return out;
 }
 
 Result<std::string> Scanner::raw_string() {
   const std::size_t start = offset_++;
-  std::string end = "\"";
-  while (take('#')) end += '#';
+  while (take('#')) {
+  }
+  const std::string_view hashes = text_.substr(start + 1, offset_ - start - 1);
   ++offset_;
-  const std::size_t stop = text_.find(end, offset_);
+  std::size_t stop = text_.find('"', offset_);
+  while (stop != std::string_view::npos && !text_.substr(stop + 1).starts_with(hashes)) {
+    stop = text_.find('"', stop + 1);
+  }
   if (stop == std::string_view::npos) return error_at(start, "raw string that does not end");
-  std::string out(text_.substr(offset_, stop - offset_));
-  offset_ = stop + end.size();
+  VARVE_ASSIGN(std::string out, own(text_.substr(offset_, stop - offset_)));
+  offset_ = stop + 1 + hashes.size();
   return out;
 }
 

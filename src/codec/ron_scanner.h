@@ -1,4 +1,5 @@
-// The words of RON: blanks, names, numbers, strings. For the parser.
+// The words of RON: blanks, names, numbers, strings. For the parser, and in part for
+// the writer, which must not write what the parser refuses.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +17,21 @@ bool is_name_part(char c) noexcept;
 bool is_raw_name_part(char c) noexcept;
 // Words that mean something else where a name may stand.
 bool is_reserved(std::string_view name) noexcept;
+// Takes a string_view a field of memory.
+bool names_a_field_twice(const Record& record);
 
 class Scanner {
  public:
   // `text` must be UTF-8.
-  explicit Scanner(std::string_view text) noexcept : text_(text) {}
+  Scanner(std::string_view text, std::size_t output_size_limit) noexcept
+      : text_(text), output_size_limit_(output_size_limit), left_size_(output_size_limit) {}
+
+  // To be called before memory is allocated; fails where the limit would be passed.
+  Status charge(std::size_t size);
+  // After memory that was charged is given back.
+  void refund(std::size_t size) noexcept { left_size_ += size; }
+  // A copy that is charged.
+  Result<std::string> own(std::string_view text);
 
   bool at_end() const noexcept { return offset_ == text_.size(); }
   std::size_t offset() const noexcept { return offset_; }
@@ -46,7 +57,7 @@ class Scanner {
   bool at_string() const noexcept;
 
   // Each of these stands at the first character of its word.
-  Result<std::string> name(bool& is_raw);
+  Result<std::string_view> name(bool& is_raw);
   Result<Value> number();
   Result<std::string> string();
   Result<char32_t> character();
@@ -59,10 +70,13 @@ class Scanner {
   Result<char32_t> hex_escape(std::size_t digit_count_min, std::size_t digit_count_max);
   Result<Value> integer(bool negative, int base, std::size_t start);
   Result<Value> decimal(bool negative, std::size_t start);
-  std::string digits(int base);
+  // Skips digits of `base` and the underscores between them; false if there are none.
+  bool skip_digits(int base) noexcept;
 
   std::string_view text_;
   std::size_t offset_ = 0;
+  std::size_t output_size_limit_;
+  std::size_t left_size_;
 };
 
 }  // namespace varve::ron

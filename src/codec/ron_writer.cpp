@@ -106,6 +106,9 @@ class Writer {
   }
 
   Status write(const Integer& v) {
+    if (!v.is_valid()) {
+      return invalid_argument(fmt::format("ron: -{} is not an integer of 64 bits", v.magnitude));
+    }
     if (v.negative) out_ += '-';
     fmt::format_to(std::back_inserter(out_), "{}", v.magnitude);
     return {};
@@ -144,6 +147,9 @@ class Writer {
       out_ += "None";
       return {};
     }
+    if (option.value.size() != 1) {
+      return invalid_argument(fmt::format("ron: an option of {} values", option.value.size()));
+    }
     out_ += "Some(";
     VARVE_TRY(value(option.value.front()));
     out_ += ')';
@@ -174,6 +180,10 @@ class Writer {
   }
 
   Status write(const Record& record) {
+    if (names_a_field_twice(record)) {
+      return invalid_argument(
+          fmt::format("ron: a field of struct \"{}\" stands twice", record.name));
+    }
     if (!record.name.empty()) VARVE_TRY(name(record.name));
     return block('(', ')', record.fields, [this](const Field& field) -> Status {
       VARVE_TRY(name(field.name));

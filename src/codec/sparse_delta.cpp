@@ -189,7 +189,7 @@ Status apply_sparse_delta_into(ByteView base, ByteView delta, std::size_t output
 Result<Bytes> apply_sparse_delta(ByteView base, ByteView delta, std::size_t output_size_limit) {
   Buffer out;
   VARVE_TRY(apply_sparse_delta_into(base, delta, output_size_limit, out));
-  return freeze_without_slack(std::move(out));
+  return std::move(out).freeze();  // Of exactly its size.
 }
 
 }  // namespace varve

@@ -40,7 +40,8 @@ Status encode_sparse_delta(ByteView base, ByteView target, std::size_t cell_size
 // `output_size_limit`; neither allocates more than the limit.
 Result<Bytes> apply_sparse_delta(ByteView base, ByteView delta, std::size_t output_size_limit);
 
-// The same into a buffer that is used again; indeterminate after a failure.
+// The same into a buffer that is used again; indeterminate after a failure. Neither
+// `base` nor `delta` may lie in `out`, whose old contents are dropped first.
 Status apply_sparse_delta_into(ByteView base, ByteView delta, std::size_t output_size_limit,
                                Buffer& out);
 

@@ -55,6 +55,19 @@ Status check_one_frame(ByteView in) {
   return {};
 }
 
+// Whether it is the bytes that cannot be digested. Digesting fails in the same way
+// where memory runs out; using the bytes undigested, on nothing, says why.
+bool is_damaged_dictionary(ByteView bytes, int level) {
+  std::byte frame[64];
+  std::size_t size = ZSTD_compress_usingDict(thread_compressor(), frame, sizeof(frame), nullptr, 0,
+                                             bytes.data(), bytes.size(), level);
+  if (ZSTD_isError(size) == 0) {
+    size = ZSTD_decompress_usingDict(thread_decompressor(), nullptr, 0, frame, size, bytes.data(),
+                                     bytes.size());
+  }
+  return ZSTD_isError(size) != 0 && ZSTD_getErrorCode(size) != ZSTD_error_memory_allocation;
+}
+
 }  // namespace
 
 struct ZstdDictionary::Digests {
@@ -89,7 +102,7 @@ Result<Bytes> ZstdDictionary::train(std::span<const ByteView> samples, std::size
                     size_max, sizes.size(), joined.size(), ZDICT_getErrorName(size)));
   }
   dictionary.resize(size);
-  return freeze_without_slack(std::move(dictionary));
+  return freeze_without_slack(std::move(dictionary), ByteWriter::kNoLimit);
 }
 
 Result<std::shared_ptr<const ZstdDictionary>> ZstdDictionary::prepare(Bytes bytes, int level) {
@@ -97,14 +110,17 @@ Result<std::shared_ptr<const ZstdDictionary>> ZstdDictionary::prepare(Bytes byte
     return invalid_argument(
         fmt::format("zstd: level {} is outside {} to {}", level, kZstdLevels.min, kZstdLevels.max));
   }
-  const std::uint32_t id = ZSTD_getDictID_fromDict(bytes.data(), bytes.size());
-  auto digests = std::make_unique<Digests>();
-  if (id != 0) {
-    digests->compress.reset(ZSTD_createCDict(bytes.data(), bytes.size(), level));
-    digests->decompress.reset(ZSTD_createDDict(bytes.data(), bytes.size()));
-  }
-  if (!digests->compress || !digests->decompress) {
+  const auto no_dictionary = [&] {
     return corruption(fmt::format("zstd: {} bytes are not a dictionary", bytes.size()));
+  };
+  const std::uint32_t id = ZSTD_getDictID_fromDict(bytes.data(), bytes.size());
+  if (id == 0) return no_dictionary();
+  auto digests = std::make_unique<Digests>();
+  digests->compress.reset(ZSTD_createCDict(bytes.data(), bytes.size(), level));
+  digests->decompress.reset(ZSTD_createDDict(bytes.data(), bytes.size()));
+  if (!digests->compress || !digests->decompress) {
+    if (is_damaged_dictionary(bytes, level)) return no_dictionary();
+    throw std::bad_alloc();
   }
   return std::shared_ptr<const ZstdDictionary>(
       new ZstdDictionary(std::move(bytes), id, std::move(digests)));
@@ -118,15 +134,15 @@ class Zstd final : public Compression {
         dictionary_(std::move(dictionary)) {}
 
   Status compress(ByteView in, ByteWriter& out) const override {
+    ZSTD_CCtx* const compressor = thread_compressor();
     const std::size_t start = out.size();
     const auto room = out.extend(ZSTD_compressBound(in.size()));
     VARVE_TRY(out.status("zstd"));
     const std::size_t size =
         dictionary_
-            ? ZSTD_compress_usingCDict(thread_compressor(), room.data(), room.size(), in.data(),
-                                       in.size(), dictionary_->digests_->compress.get())
-            : ZSTD_compressCCtx(thread_compressor(), room.data(), room.size(), in.data(), in.size(),
-                                level_);
+            ? ZSTD_compress_usingCDict(compressor, room.data(), room.size(), in.data(), in.size(),
+                                       dictionary_->digests_->compress.get())
+            : ZSTD_compressCCtx(compressor, room.data(), room.size(), in.data(), in.size(), level_);
     if (ZSTD_isError(size) != 0) {
       out.truncate(start);
       // With room for the worst case, only memory can have run out.

@@ -4,24 +4,29 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <new>
 
 namespace {
 
-thread_local std::size_t live_size = 0;
-thread_local std::size_t peak_live_size = 0;
+thread_local std::size_t live = 0;
+thread_local std::size_t peak_live = 0;
+constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
+thread_local std::size_t count_until_failure = kNever;
 
 void* allocate(std::size_t size) {
+  if (count_until_failure == 0) throw std::bad_alloc();
+  if (count_until_failure != kNever) --count_until_failure;
   void* const block = std::malloc(size == 0 ? 1 : size);
   if (block == nullptr) throw std::bad_alloc();
-  live_size += malloc_usable_size(block);
-  peak_live_size = std::max(peak_live_size, live_size);
+  live += malloc_usable_size(block);
+  peak_live = std::max(peak_live, live);
   return block;
 }
 
 void release(void* block) noexcept {
   // A block from another thread may be larger than what this one has taken.
-  live_size -= std::min(live_size, malloc_usable_size(block));
+  live -= std::min(live, malloc_usable_size(block));
   std::free(block);
 }
 
@@ -37,10 +42,14 @@ void operator delete[](void* block, std::size_t) noexcept { release(block); }
 namespace varve::test {
 
 AllocationWatch::AllocationWatch() {
-  live_size = 0;
-  peak_live_size = 0;
+  live = 0;
+  peak_live = 0;
 }
 
-std::size_t AllocationWatch::peak_size() const { return peak_live_size; }
+std::size_t AllocationWatch::peak_size() const { return peak_live; }
+std::size_t AllocationWatch::live_size() const { return live; }
+
+AllocationFailure::AllocationFailure(std::size_t index) { count_until_failure = index; }
+AllocationFailure::~AllocationFailure() { count_until_failure = kNever; }
 
 }  // namespace varve::test

@@ -6,13 +6,25 @@
 
 namespace varve::test {
 
-// Counts what this thread allocates with new between construction and peak_size().
-// What C libraries take with malloc is not seen.
+// Counts what this thread allocates with new from construction on. What C libraries
+// take with malloc is not seen.
 class AllocationWatch {
  public:
   AllocationWatch();
   // The most that was allocated at one time.
   std::size_t peak_size() const;
+  // What is allocated now.
+  std::size_t live_size() const;
+};
+
+// Makes this thread run out of memory: the allocation `index`, counted from 0, and
+// all after it throw until the object is gone.
+class AllocationFailure {
+ public:
+  explicit AllocationFailure(std::size_t index);
+  ~AllocationFailure();
+  AllocationFailure(const AllocationFailure&) = delete;
+  AllocationFailure& operator=(const AllocationFailure&) = delete;
 };
 
 }  // namespace varve::test

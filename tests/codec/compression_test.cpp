@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -208,14 +209,78 @@ TEST(Compression, AReusedBufferKeepsItsBlock) {
 
 TEST(Compression, DecodedBytesCarryLittleSlack) {
   // A cache that counts sizes must not hold several times as much.
-  const Bytes in = test::small_sample();
+  // Noise is what the guesses of a decoder are furthest from.
+  const Bytes in = test::noise(50'000);
   for (const Compression* codec : all_compressions()) {
     SCOPED_TRACE(codec->name());
     const Bytes small = compressed(*codec, in);
     const AllocationWatch watch;
     const auto back = codec->decompress(small, kLimit);
     ASSERT_TRUE(back.ok());
-    EXPECT_LE(watch.peak_size(), in.size() * 16 + kSlack);
+    EXPECT_LE(watch.live_size(), in.size() * 2 + kSlack);
+  }
+}
+
+TEST(Compression, DecodingTakesNoMoreThanTheLimit) {
+  // Where the room for the output and a copy of it without slack do not both fit.
+  for (const Bytes& in : {test::noise(50'000), test::zeros(50'000)}) {
+    for (const Compression* codec : all_compressions()) {
+      const Bytes small = compressed(*codec, in);
+      for (std::size_t limit = in.size(); limit <= 3 * in.size(); limit += in.size() / 20) {
+        SCOPED_TRACE(std::string(codec->name()) + " with a limit of " + std::to_string(limit));
+        const AllocationWatch watch;
+        const auto back = codec->decompress(small, limit);
+        EXPECT_LE(watch.peak_size(), limit + kSlack);
+        ASSERT_TRUE(back.ok()) << back.error().message();
+        EXPECT_EQ(*back, in);
+      }
+    }
+  }
+}
+
+TEST(Compression, EvenATinyLimitIsKept) {
+  for (std::size_t size = 0; size < 80; ++size) {
+    const Bytes in = test::zeros(size);
+    for (const Compression* codec : all_compressions()) {
+      SCOPED_TRACE(std::string(codec->name()) + " of " + std::to_string(size));
+      Buffer out;
+      ASSERT_TRUE(codec->decompress_into(compressed(*codec, in), size, out).ok());
+      EXPECT_TRUE(equal(out.view(), in));
+      EXPECT_LE(out.capacity(), size);
+    }
+  }
+}
+
+// Whether compressing ran out of memory, with every allocation from `index` on failing.
+// In a thread of its own, whose working memory has yet to be made.
+bool runs_out_of_memory(const Compression& codec, ByteView in, std::size_t index, Bytes& left) {
+  bool ran_out = false;
+  std::thread([&] {
+    ByteWriter out;
+    out.text("head");
+    try {
+      const test::AllocationFailure failure(index);
+      EXPECT_TRUE(codec.compress(in, out).ok());
+    } catch (const std::bad_alloc&) {
+      ran_out = true;
+    }
+    left = Bytes::copy_of(out.view());
+  }).join();
+  return ran_out;
+}
+
+TEST(Compression, RunningOutOfMemoryKeepsWhatTheWriterHad) {
+  const Bytes in = test::noise(1000);
+  for (const Compression* standard : all_compressions()) {
+    const auto codec = make_compression(standard->id(), compression_levels(standard->id()).max);
+    ASSERT_TRUE(codec.ok());
+    SCOPED_TRACE(standard->name());
+    Bytes left;
+    std::size_t index = 0;
+    for (; runs_out_of_memory(**codec, in, index, left); ++index) {
+      EXPECT_EQ(left.text(), "head") << "allocation " << index;
+    }
+    EXPECT_GT(index, 0u) << "nothing was allocated";
   }
 }
 

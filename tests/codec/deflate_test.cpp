@@ -85,6 +85,30 @@ TEST(Deflate, AGzipSizeThatLiesCostsNoMoreThanTheLimit) {
   }
 }
 
+TEST(Deflate, AGzipSizeThatDeflateCannotReachIsNotBelieved) {
+  const Bytes whole = compressed(CompressionId::gzip, test::zeros(5000));
+  Buffer lying = whole.clone();
+  store_le<std::uint32_t>(lying.data() + lying.size() - 4, 0xffffffffu);
+  const test::AllocationWatch watch;
+  EXPECT_FALSE(compression(CompressionId::gzip).decompress(lying.view(), 64 << 20).ok());
+  EXPECT_LE(watch.peak_size(), 64u << 10);
+}
+
+TEST(Deflate, APrefixTakesNoMoreThanTheLimit) {
+  const Bytes in = test::noise(50'000);
+  for (const CompressionId id : kWrappings) {
+    const Bytes small = compressed(id, in);
+    for (std::size_t limit = in.size(); limit <= 3 * in.size(); limit += in.size() / 20) {
+      SCOPED_TRACE(limit);
+      const test::AllocationWatch watch;
+      const auto out = inflate_prefix(id, small, limit);
+      EXPECT_LE(watch.peak_size(), limit + 2 * 4096);
+      ASSERT_TRUE(out.ok());
+      EXPECT_EQ(out->bytes, in);
+    }
+  }
+}
+
 TEST(Deflate, ASecondGzipMemberIsRefusedButCanBeReadByHand) {
   const Bytes first = compressed(CompressionId::gzip, as_byte_view("first"));
   ByteWriter both;

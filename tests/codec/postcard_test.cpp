@@ -99,6 +99,19 @@ TEST(Postcard, TextMustBeUtf8) {
   EXPECT_EQ(read_all("01c3", text), std::nullopt);
 }
 
+TEST(Postcard, TextThatIsNotUtf8FailsTheWriter) {
+  for (const std::string_view text : {"\xff", "caf\xc3", "\xed\xa0\x80"}) {
+    ByteWriter out;
+    PostcardWriter w(out);
+    w.u8(7);
+    w.text(text);
+    w.text("later");
+    EXPECT_FALSE(out.ok());
+    EXPECT_EQ(out.size(), 1u);
+    EXPECT_EQ(out.status("name").error().code(), ErrorCode::invalid_argument);
+  }
+}
+
 RC_GTEST_PROP(Postcard, RoundTripOfEveryType,
               (bool b, std::uint8_t u8, std::int8_t i8, std::uint16_t u16, std::uint32_t u32,
                std::uint64_t u64, std::int16_t i16, std::int32_t i32, std::int64_t i64, float f32,

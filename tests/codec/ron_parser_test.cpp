@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "allocation_watch.h"
 #include "codec/ron.h"
@@ -11,14 +13,18 @@
 namespace varve::ron {
 namespace {
 
+using test::AllocationWatch;
+
+constexpr std::size_t kLimit = 1 << 20;
+
 Value parsed(std::string_view text) {
-  auto value = parse(text);
+  auto value = parse(text, kLimit);
   EXPECT_TRUE(value.ok()) << text << ": " << (value.ok() ? "" : value.error().message());
   return value.ok() ? *std::move(value) : Value{};
 }
 
 std::string error_of(std::string_view text) {
-  const auto value = parse(text);
+  const auto value = parse(text, kLimit);
   EXPECT_FALSE(value.ok()) << text;
   if (value.ok()) return "";
   EXPECT_EQ(value.error().code(), ErrorCode::corruption);
@@ -77,9 +83,31 @@ TEST(RonParser, Floats) {
   EXPECT_EQ(parsed("-inf"), Value{Float{-std::numeric_limits<double>::infinity()}});
   EXPECT_EQ(parsed("NaN"), Value{Float{std::nan("")}});
   EXPECT_EQ(parsed("-NaN"), Value{Float{std::nan("")}});
-  for (const std::string_view text : {".", "-.", "1e", "1e+", "1.0f32", "1.2.3", "1e999"}) {
+  for (const std::string_view text : {".", "-.", "1e", "1e+", "1e+-2", "1.0f32", "1.2.3"}) {
     error_of(text);
   }
+}
+
+// The ron crate leaves this to Rust, which rounds.
+TEST(RonParser, FloatsOutOfRangeAreRounded) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const std::string zeros(1000, '0');
+  const std::vector<std::string> small = {
+      "1e-400", "1E-99999999999999999999", "0." + zeros + "1", "1_0e-1_000", "." + zeros + "9e600",
+      "0e400",  "0.0e99999999999999999999"};
+  for (const std::string& text : small) {
+    EXPECT_EQ(parsed(text), Value{Float{0.0}}) << text;
+    EXPECT_EQ(parsed("-" + text), Value{Float{-0.0}}) << text;
+  }
+  const std::vector<std::string> large = {
+      "1e400",   "1e+99999999999999999999",  "1" + zeros + ".0", "1" + zeros + "e-600",
+      "1.8e308", "0.001E9223372036854775807"};
+  for (const std::string& text : large) {
+    EXPECT_EQ(parsed(text), Value{Float{inf}}) << text;
+    EXPECT_EQ(parsed("-" + text), Value{Float{-inf}}) << text;
+  }
+  EXPECT_EQ(parsed("0." + zeros + "1e1001"), Value{Float{1.0}});
+  EXPECT_EQ(parsed("1" + zeros + "e-1000"), Value{Float{1.0}});
 }
 
 TEST(RonParser, StringsAndTheirEscapes) {
@@ -188,13 +216,75 @@ TEST(RonParser, DepthIsLimited) {
   const auto nested = [](std::size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');
   };
-  EXPECT_TRUE(parse(nested(kDepthMax)).ok());
+  EXPECT_TRUE(parse(nested(kDepthMax), kLimit).ok());
   EXPECT_EQ(error_of(nested(kDepthMax + 1)), "ron: line 1, column 129: nested too deeply");
   error_of(std::string(1'000'000, '['));
   error_of(std::string(1'000'000, '('));
   std::string some;
   for (int i = 0; i < 100'000; ++i) some += "Some(";
   error_of(some);
+}
+
+std::string around(std::string_view head, std::string_view unit, std::size_t count,
+                   std::string_view tail) {
+  std::string out(head);
+  for (std::size_t i = 0; i < count; ++i) out += unit;
+  return out += tail;
+}
+
+TEST(RonParser, ABombCostsNoMoreThanTheLimit) {
+  constexpr std::size_t kCount = 300'000;
+  std::string record("(");
+  for (std::size_t i = 0; i < kCount; ++i) record.append("f").append(std::to_string(i)) += ":1,";
+  record += ')';
+  const std::string quotes = around("r", "#", kCount, "\"") + around("", "\"", kCount, "");
+  const std::string bombs[] = {
+      around("[", "1,", kCount, "]"),       around("{", "1:1,", kCount, "}"),
+      around("(", "1,", kCount, ")"),       record,
+      around("[", "[],", kCount, "]"),      around("[", "A,", kCount, "]"),
+      around("[", "None,", kCount, "]"),    around("\"", "\\u{41}", kCount, "\""),
+      around("r#\"", "raw", kCount, "\"#"), around("", "name", kCount, ""),
+      around("1.", "0_1", kCount, ""),      quotes + around("\"", "#", kCount, ""),
+  };
+  for (const std::string& bomb : bombs) {
+    SCOPED_TRACE(bomb.substr(0, 20));
+    for (const std::size_t limit : {100'000, 250'000}) {
+      const AllocationWatch watch;
+      const auto value = parse(bomb, limit);
+      EXPECT_LE(watch.peak_size(), limit + 2 * 4096);
+      ASSERT_FALSE(value.ok());
+      EXPECT_EQ(value.error().code(), ErrorCode::corruption);
+      EXPECT_NE(value.error().message().find("takes more than the limit of " +
+                                             std::to_string(limit) + " bytes"),
+                std::string::npos)
+          << value.error().message();
+    }
+    EXPECT_TRUE(parse(bomb, std::size_t{1} << 30).ok());
+  }
+}
+
+TEST(RonParser, SmallBlocksCountTowardsTheLimitToo) {
+  for (const std::string_view unit :
+       {"[1],", "[[[1]]],", "Some(1),", "(x: 1),", "\"sixteen and more.\",", "{1: {2: 3}},"}) {
+    SCOPED_TRACE(unit);
+    const std::string bomb = around("[", unit, 50'000, "]");
+    const AllocationWatch watch;
+    EXPECT_FALSE(parse(bomb, 100'000).ok());
+    // Here the allocator's rounding is a good part of the whole.
+    EXPECT_LE(watch.peak_size(), 150'000u);
+  }
+}
+
+TEST(RonParser, TheMemoryOfAValueIsExact) {
+  // One Value, a block of two, then a block of four beside it.
+  EXPECT_TRUE(parse("1", sizeof(Value)).ok());
+  EXPECT_FALSE(parse("1", sizeof(Value) - 1).ok());
+  EXPECT_TRUE(parse("[1, 2]", 4 * sizeof(Value)).ok());
+  EXPECT_FALSE(parse("[1, 2]", 4 * sizeof(Value) - 1).ok());
+  EXPECT_TRUE(parse("[1, 2, 3]", 7 * sizeof(Value)).ok());
+  EXPECT_FALSE(parse("[1, 2, 3]", 7 * sizeof(Value) - 1).ok());
+  EXPECT_TRUE(parse("\"text\"", sizeof(Value) + 5).ok());
+  EXPECT_FALSE(parse("\"text\"", sizeof(Value) + 4).ok());
 }
 
 constexpr std::string_view kScene =
@@ -212,7 +302,7 @@ TEST(RonParser, EveryTruncationIsCorruption) {
 
 TEST(RonParser, ABitFlipIsAnErrorOrAValueThatWrites) {
   test::for_every_bit_flip(as_byte_view(kScene), [](const Bytes& flipped) {
-    const auto value = parse(flipped.text());
+    const auto value = parse(flipped.text(), kLimit);
     if (!value.ok()) return;
     const auto text = write_pretty(*value);
     ASSERT_TRUE(text.ok());

@@ -145,6 +145,8 @@ TEST(SparseDelta, EveryRuleOfTheFormatIsChecked) {
   expect_invalid("080002 0303 0101 aabb", "cell size 0");
   expect_invalid("08812002 0303 0101 aabb", "varint above its limit");
   expect_invalid("0801ff01 0303 0101 aabb", "count larger");
+  // Three runs are nine bytes at the least.
+  expect_invalid("080103 0303 0101 aabb", "count larger");
   expect_invalid("080102 0303 0100 aabb", "empty run");
   expect_invalid("080102 0300 0101 aabb", "empty run or gap");
   expect_invalid("080102 0304 0101 aabb", "past the end");
