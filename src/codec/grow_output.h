@@ -28,7 +28,7 @@ Bytes freeze_without_slack(Buffer&& out, std::size_t output_size_limit);
 
 // Calls decode(room) with more and more room until the output fits or the limit is
 // reached. decode returns the size of the output, or nullopt if it needs more room.
-// Fourfold steps keep the work repeated below a third of the whole.
+// Fourfold steps keep the work that is done again near the size of the output.
 template <class Decode>
 Status decode_growing(Buffer& out, std::size_t size_guess, std::size_t output_size_limit,
                       std::string_view what, Decode decode) {

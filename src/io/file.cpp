@@ -97,6 +97,8 @@ Result<std::uint64_t> File::append(ByteView data) {
 Status File::truncate(std::uint64_t size) {
   VARVE_TRY(check_writable());
   VARVE_TRY(check_range(0, size));
+  // If it fails it may have happened; the end is asked for again when it matters.
+  end_.reset();
   VARVE_TRY(do_truncate(size));
   end_ = size;
   return {};

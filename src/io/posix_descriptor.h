@@ -35,9 +35,10 @@ class PosixDescriptor {
   int number_;
 };
 
-// Opens an ordinary file. Hostile files neither block nor lead astray: a pipe or a
-// device is refused without waiting for it, and a file that is to be written is
-// never reached through a symbolic link, which could point outside the save.
+// Opens an ordinary file. A pipe or a device is refused without waiting for it. A
+// file that is to be written may not itself be a symbolic link, which could point
+// outside the save; the directories on the way may be, so a store makes sure of its
+// own with Vfs::create_dir(), which refuses a link.
 Result<PosixDescriptor> open_posix_descriptor(std::string_view path, int flags);
 
 }  // namespace varve

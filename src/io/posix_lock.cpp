@@ -35,6 +35,8 @@ class PosixWriterLock final : public WriterLock {
  public:
   explicit PosixWriterLock(PosixDescriptor descriptor) : descriptor_(std::move(descriptor)) {}
   ~PosixWriterLock() override {
+    // A forked child that ends by running destructors must not release its parent's.
+    if (::getpid() != holder_) return;
     // An empty file says that nobody holds it. The file stays: removing it would
     // let two processes lock two files of the same name.
     [[maybe_unused]] const int stale_text = ::ftruncate(descriptor_.number(), 0);
@@ -44,6 +46,7 @@ class PosixWriterLock final : public WriterLock {
 
  private:
   PosixDescriptor descriptor_;
+  pid_t holder_ = ::getpid();
 };
 
 std::string describe_this_process() {

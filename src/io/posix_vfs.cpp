@@ -89,9 +89,12 @@ class PosixVfs final : public Vfs {
   Status create_dir(std::string_view path) override {
     if (::mkdir(std::string(path).c_str(), 0777) == 0) return {};
     const int failure = errno;
-    if (failure == EEXIST) {
-      const auto there = info(path);
-      if (there && there->kind == FileKind::directory) return {};
+    // A link to a directory is not taken for one: what is written into it would land
+    // outside the save.
+    struct stat there;
+    if (failure == EEXIST && ::lstat(std::string(path).c_str(), &there) == 0 &&
+        S_ISDIR(there.st_mode)) {
+      return {};
     }
     return posix_error(failure, path, "creating the directory");
   }
@@ -120,11 +123,19 @@ class PosixVfs final : public Vfs {
 Result<FileKind> kind_of_entry(std::string_view path, DIR* dir, const dirent& entry) {
   if (entry.d_type == DT_REG) return FileKind::file;
   if (entry.d_type == DT_DIR) return FileKind::directory;
-  // DT_UNKNOWN (some file systems never say) and links, which are followed.
+  // DT_UNKNOWN (some file systems never say) and links, which are followed. One that
+  // leads nowhere, in a circle or where nobody may look is no reason to hide the rest.
   struct stat info;
   if (::fstatat(::dirfd(dir), entry.d_name, &info, 0) == 0) return kind_of(info.st_mode);
-  if (errno == ENOENT) return FileKind::other;  // A link to nothing.
-  return posix_error(errno, path, fmt::format("look-up of {}", entry.d_name));
+  const int failure = errno;
+  struct stat itself;
+  if (failure == ENOENT ||
+      (::fstatat(::dirfd(dir), entry.d_name, &itself, AT_SYMLINK_NOFOLLOW) == 0 &&
+       S_ISLNK(itself.st_mode))) {
+    return FileKind::other;
+  }
+  // Never not_found: the directory is there.
+  return io_error(posix_error(failure, path, fmt::format("look-up of {}", entry.d_name)).message());
 }
 
 Result<std::vector<DirEntry>> PosixVfs::list(std::string_view dir) {

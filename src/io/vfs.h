@@ -10,8 +10,10 @@
 // be there after a crash: keep what both refer to. A later sync_dir() that succeeds
 // says nothing about what an earlier one failed to write.
 //
-// Links: reading follows a symbolic link; opening for writing refuses one, since a
-// save that came from somebody else could point it at any file of this machine.
+// Links: reading follows a symbolic link; opening for writing refuses a file that is
+// one, and create_dir() a directory that is one, since a save that came from
+// somebody else could point it anywhere on this machine. Other directories on the way
+// are not looked at: a person may keep worlds behind a link.
 //
 // Thread safety: all calls may be made from any thread.
 #pragma once
@@ -78,7 +80,7 @@ class Vfs {
   virtual Status link(std::string_view existing, std::string_view added) = 0;
   virtual Status remove(std::string_view path) = 0;
 
-  // Success if the directory is there already.
+  // Success if the directory is there already, and is not a link to one.
   virtual Status create_dir(std::string_view path) = 0;
   // Only an empty directory is removed.
   virtual Status remove_dir(std::string_view path) = 0;

@@ -19,7 +19,8 @@ class FaultyRun {
   }
 
   void go() {
-    if (reopen()) {
+    // A game whose world does not open is started once more.
+    if (reopen() || reopen()) {
       disk_.mark(to_mark({}));
       for (const Step& step : workload_) {
         if (!try_step(step)) break;
@@ -77,18 +78,18 @@ class IoErrorSweep {
   IoErrorSweep(Subject& subject, const Workload& workload, const SweepOptions& options)
       : subject_(subject), workload_(workload), options_(options) {}
 
-  void run(ErrorCode code, bool from_then_on) {
+  void run(ErrorCode code, bool from_then_on, sim::Effect effect) {
     for (std::uint64_t n = 1; result.violations.size() < options_.violation_count_max; ++n) {
       sim::SimDisk disk({}, options_.seed + n);
-      disk.set_fault(sim::Fault{n, code, from_then_on});
+      disk.set_fault(sim::Fault{n, code, from_then_on, effect});
       FaultyRun faulty(subject_, workload_, disk);
       faulty.go();
       if (disk.op_count() < n) return;  // The fault was never reached: all are done.
       ++result.run_count;
       result.failed_run_count += faulty.failed ? 1 : 0;
       const std::string what =
-          fmt::format("seed {}, {} at operation {}{}: ", options_.seed, to_string(code), n,
-                      from_then_on ? " and from then on" : "");
+          fmt::format("seed {}, {} at operation {}{}, effect {}: ", options_.seed, to_string(code),
+                      n, from_then_on ? " and from then on" : "", static_cast<int>(effect));
       if (const auto wrong = check_reopened(disk.image(), faulty.run)) {
         result.violations.push_back(what + "reopened, " + *wrong);
       }
@@ -143,7 +144,11 @@ IoErrorResult sweep_io_errors(Subject& subject, const Workload& workload,
                               const SweepOptions& options) {
   IoErrorSweep sweep(subject, workload, options);
   for (const ErrorCode code : {ErrorCode::io, ErrorCode::out_of_space}) {
-    for (const bool from_then_on : {false, true}) sweep.run(code, from_then_on);
+    for (const bool from_then_on : {false, true}) {
+      for (const auto effect : {sim::Effect::none, sim::Effect::part, sim::Effect::all}) {
+        sweep.run(code, from_then_on, effect);
+      }
+    }
   }
   return std::move(sweep.result);
 }

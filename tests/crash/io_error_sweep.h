@@ -20,7 +20,8 @@ struct IoErrorResult {
   std::string summary() const;
 };
 
-// Every operation x {io, out_of_space} x {once, from then on}.
+// Every operation x {io, out_of_space} x {once, from then on} x {it did nothing, a
+// part, or all of its work before it failed}.
 IoErrorResult sweep_io_errors(Subject& subject, const Workload& workload,
                               const SweepOptions& options);
 

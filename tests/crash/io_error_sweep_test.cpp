@@ -88,5 +88,48 @@ TEST(IoErrorSweep, AProtocolThatBreaksOnlyAfterAnErrorIsCaught) {
   EXPECT_FALSE(sweep_io_errors(store, small_workload(3), {}).ok());
 }
 
+// Makes its name durable when it creates its file, and never thinks of it again.
+class ForgetfulStore final : public Subject {
+ public:
+  Result<std::unique_ptr<Session>> open(Vfs& vfs) override {
+    if (!vfs.open("made", OpenMode::write)) {
+      const auto made = vfs.open("made", OpenMode::create);
+      if (!made) return made.error();
+      if (auto synced = vfs.sync_dir("."); !synced) return synced.error();
+    }
+    return std::make_unique<ForgetfulSession>(vfs);
+  }
+
+ private:
+  class ForgetfulSession final : public Session {
+   public:
+    explicit ForgetfulSession(Vfs& vfs) : vfs_(vfs) {}
+    Status apply(const Step&) override {
+      auto file = vfs_.open("made", OpenMode::write);
+      if (!file) return file.error();
+      if (auto written = (*file)->write_at(0, as_byte_view("x")); !written) return written;
+      return (*file)->sync_data();
+    }
+    Result<Records> read_all() override {
+      const auto file = vfs_.open("made", OpenMode::read);
+      if (!file) return file.error();
+      const auto all = (*file)->read_all(10);
+      if (!all) return all.error();
+      return all->text() == "x" ? Records{{"key", *all}} : Records{};
+    }
+    Status close() override { return {}; }
+
+   private:
+    Vfs& vfs_;
+  };
+};
+
+TEST(IoErrorSweep, ANameLostToAFailedFirstOpenIsCaught) {
+  ForgetfulStore store;
+  const Workload workload{{.changes = {{"key", Bytes::copy_of("x")}}}};
+  EXPECT_TRUE(sweep_crashes(store, workload, {}).ok());
+  EXPECT_FALSE(sweep_io_errors(store, workload, {}).ok());
+}
+
 }  // namespace
 }  // namespace varve::crash

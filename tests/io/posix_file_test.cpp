@@ -163,6 +163,24 @@ TEST_F(PosixFile, ALinkIsReadButNotWrittenThrough) {
   }
 }
 
+TEST_F(PosixFile, ALinkInTheListHidesNothingAndIsNoFolder) {
+  ASSERT_TRUE(open());
+  ASSERT_EQ(symlink("nowhere", dir_.file("dangling").c_str()), 0);
+  ASSERT_EQ(symlink("loop", dir_.file("loop").c_str()), 0);
+  ASSERT_EQ(symlink("f/x", dir_.file("through-a-file").c_str()), 0);
+  ASSERT_EQ(symlink(".", dir_.file("to-a-folder").c_str()), 0);
+  const auto entries = posix_vfs().list(dir_.path());
+  ASSERT_TRUE(entries) << entries.error().message();
+  const std::vector<DirEntry> expected{{"dangling", FileKind::other},
+                                       {"f", FileKind::file},
+                                       {"loop", FileKind::other},
+                                       {"through-a-file", FileKind::other},
+                                       {"to-a-folder", FileKind::directory}};
+  EXPECT_EQ(*entries, expected);
+  EXPECT_EQ(posix_vfs().create_dir(dir_.file("to-a-folder")).error().code(),
+            ErrorCode::invalid_argument);
+}
+
 // The message of a failure needs memory; the latch must not wait for it.
 TEST_F(PosixFile, ASyncThatThrowsLatchesToo) {
   class ThrowingFile final : public File {
@@ -202,6 +220,7 @@ TEST_F(PosixFile, SyncingSeveralTriesAllAndReportsAFailure) {
   // The calling thread takes files 0 and 8; its first sync fails.
   faults_.fail(Call::fdatasync, EIO);
   EXPECT_FALSE(posix_vfs().sync_data(pointers));
+  EXPECT_GE(faults_.count(Call::fdatasync), 4) << "files 0 and 8, twice: a failure ends nothing";
   EXPECT_FALSE(files[0]->append(as_byte_view("y"))) << "latched";
   for (int i = 1; i < 11; ++i) EXPECT_TRUE(files[i]->append(as_byte_view("y"))) << i;
 }

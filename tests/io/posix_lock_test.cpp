@@ -82,6 +82,19 @@ TEST(PosixLock, AForkedChildDoesNotKeepIt) {
   waitpid(child, nullptr, 0);
 }
 
+TEST(PosixLock, AForkedChildThatEndsDoesNotReleaseIt) {
+  const test::ScratchDir dir;
+  auto lock = posix_vfs().lock_writer(dir.file("lock"));
+  ASSERT_TRUE(lock);
+  const pid_t child = fork();
+  if (child == 0) {
+    lock->reset();  // As exit() does for a static.
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+  EXPECT_EQ(posix_vfs().lock_writer(dir.file("lock")).error().code(), ErrorCode::busy);
+}
+
 TEST(PosixLock, ALinkIsNotWrittenThrough) {
   const test::ScratchDir dir;
   ASSERT_TRUE(

@@ -250,6 +250,7 @@ TEST_P(VfsContract, OneWriterAtATime) {
   ASSERT_TRUE(first) << first.error().message();
   EXPECT_EQ(code(vfs().lock_writer(path("lock"))), ErrorCode::busy);
   EXPECT_TRUE(vfs().lock_writer(path("other")));
+  EXPECT_EQ(code(vfs().lock_writer(path("absent/lock"))), ErrorCode::not_found);
   first->reset();
   EXPECT_TRUE(vfs().lock_writer(path("lock")));
 }

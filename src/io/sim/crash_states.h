@@ -1,8 +1,8 @@
 // Chooses which of the states a crash may leave are looked at.
 //
-// With few pending atoms: all subsets. With many: every prefix, all but one, only
-// one, and seeded samples. In addition, one sector at a time holds garbage. The
-// choice depends on the atoms and the seed alone.
+// With few pending atoms: all subsets. With many: prefixes, all but one, only one
+// (at so many places as CrashLimits says), and seeded samples. In addition, one sector at a time
+// holds garbage. The choice depends on the atoms and the seed alone.
 #pragma once
 
 #include <cstdint>

@@ -38,15 +38,15 @@ struct SimDisk::Mapping {
 
 class SimWriterLock final : public WriterLock {
  public:
-  SimWriterLock(SimDisk& disk, std::string path) : disk_(disk), path_(std::move(path)) {}
+  SimWriterLock(SimDisk& disk, std::string key) : disk_(disk), key_(std::move(key)) {}
   ~SimWriterLock() override {
     const std::lock_guard guard(disk_.mutex_);
-    disk_.locks_.erase(path_);
+    disk_.locks_.erase(key_);
   }
 
  private:
   SimDisk& disk_;
-  std::string path_;
+  std::string key_;
 };
 
 SimDisk::SimDisk(DiskImage image, std::uint64_t seed) : view_(std::move(image)), seed_(seed) {}
@@ -105,9 +105,11 @@ void SimDisk::change(DiskOp op) {
   record(std::move(op));
 }
 
-bool SimDisk::takes_effect() const {
+Effect SimDisk::effect() const {
+  if (fault_ && fault_->effect != Effect::by_seed) return fault_->effect;
+  constexpr Effect kEffects[] = {Effect::none, Effect::part, Effect::all, Effect::all};
   const std::string seed = fmt::format("{} {}", seed_, op_count_);
-  return xxh3(as_byte_view(seed)) % 2 == 0;
+  return kEffects[xxh3(as_byte_view(seed)) % 4];
 }
 
 bool SimDisk::fits(NodeId node, std::uint64_t new_size) const {
@@ -319,10 +321,14 @@ Result<std::uint64_t> SimDisk::free_space(std::string_view path) {
 Result<std::unique_ptr<WriterLock>> SimDisk::lock_writer(std::string_view path) {
   const std::lock_guard guard(mutex_);
   if (auto failure = enter(path, "lock")) return *failure;
-  if (!locks_.emplace(path).second) {
+  // A lock file needs a directory to lie in, though none is kept here.
+  const auto place = view_.place(path);
+  if (!place) return no_such(path);
+  std::string key = fmt::format("{}/{}", place->dir, place->name);
+  if (!locks_.insert(key).second) {
     return busy(fmt::format("{}: held for writing by another part of this program", path));
   }
-  return std::make_unique<SimWriterLock>(*this, std::string(path));
+  return std::make_unique<SimWriterLock>(*this, std::move(key));
 }
 
 Status SimDisk::write(NodeId node, const std::string& path, std::uint64_t offset, ByteView data) {
@@ -334,7 +340,8 @@ Status SimDisk::write(NodeId node, const std::string& path, std::uint64_t offset
                : out_of_space(fmt::format("{}: write failed: the simulated disk is full", path));
   }
   // Nothing, a part or all of it may have been written before the failure.
-  if (failure) data = data.first(takes_effect() ? data.size() / (1 + op_count_ % 2) : 0);
+  if (failure && effect() == Effect::none) data = {};
+  if (failure && effect() == Effect::part) data = data.first(data.size() / 2);
   if (!data.empty()) {
     change({.kind = OpKind::write,
             .failed = failure.has_value(),

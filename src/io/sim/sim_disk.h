@@ -36,10 +36,14 @@
 
 namespace varve::sim {
 
+// What a call that fails did before it failed.
+enum class Effect : std::uint8_t { by_seed, none, part, all };
+
 struct Fault {
   std::uint64_t op_number = 1;  // the Nth call, counted from 1
   ErrorCode code = ErrorCode::io;
   bool from_then_on = false;  // every later call fails too
+  Effect effect = Effect::by_seed;
 };
 
 class SimDisk final : public Vfs {
@@ -94,8 +98,10 @@ class SimDisk final : public Vfs {
   void record(DiskOp op);
   // Applies a change to the view, shows it through mappings, and records it.
   void change(DiskOp op);
-  // By the seed: whether a call that fails does its work before it does.
-  bool takes_effect() const;
+  // What the call that is failing now does all the same. `part` is for writes alone;
+  // any other call then does nothing.
+  Effect effect() const;
+  bool takes_effect() const { return effect() == Effect::all; }
   bool fits(NodeId node, std::uint64_t new_size) const;
   bool cuts_a_mapping(NodeId node, std::uint64_t new_size) const;
 

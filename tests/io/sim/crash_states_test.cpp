@@ -117,12 +117,15 @@ TEST(CrashStates, GarbageInAnAppendIsNotHiddenBehindTheOldEnd) {
   const OpLog log = disk.log();
   DiskReplay replay{DiskImage()};
   for (const DiskOp& op : log) EXPECT_TRUE(replay.step(op));
+  int garbage_count = 0;
   for_each_crash(replay, {}, 3, [&](const CrashChoice& choice) {
     if (!choice.garbage_index) return true;
+    ++garbage_count;
     SimDisk crashed(replay.crash(choice));
     EXPECT_EQ(crashed.info("f")->size, 4 * kSectorSize);
     return true;
   });
+  EXPECT_EQ(garbage_count, 4 * 3);
 }
 
 TEST(CrashStates, ARenameAmongManySectorsIsLookedAtByItself) {

@@ -94,6 +94,19 @@ TEST(SimDisk, AFailedRenameMayHaveHappened) {
   EXPECT_LT(happened_count, 80);
 }
 
+TEST(SimDisk, AnAppendAfterAFailedTruncateFollowsWhateverIsThere) {
+  for (const Effect effect : {Effect::none, Effect::all}) {
+    SimDisk disk;
+    const auto file = *disk.open("f", OpenMode::create);
+    ASSERT_TRUE(file->append(as_byte_view("12345678")));
+    disk.set_fault(Fault{.op_number = disk.op_count() + 1, .effect = effect});
+    ASSERT_FALSE(file->truncate(4));
+    const auto offset = file->append(as_byte_view("next"));
+    ASSERT_TRUE(offset);
+    EXPECT_EQ(*offset, effect == Effect::all ? 4u : 8u) << "no hole is left";
+  }
+}
+
 TEST(SimDisk, ExtendingZeroesWhatAFailedAppendLeftAndNeverCuts) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SimDisk disk({}, seed);
