@@ -241,8 +241,9 @@ Result<std::string> Scanner::string() {
     if (text_[end] == '"') break;
   }
   if (end != offset_) VARVE_TRY(charge(end - offset_ + 1));
-  std::string out;
-  out.reserve(end - offset_);
+  // Made at its size: reserve() may take up to twice as much as was charged.
+  std::string out(end - offset_, '\0');
+  out.clear();
   while (!take('"')) {
     const std::size_t stop = std::min(text_.substr(0, end).find('\\', offset_), end);
     out += text_.substr(offset_, stop - offset_);

@@ -239,9 +239,22 @@ void DiskReplay::sync(NodeId node, bool failed) {
     // one that is durable, nor behind a cut that is.
     if (atom.node != node || atom.kind != Atom::Kind::sector) return false;
     return std::binary_search(sectors.begin(), sectors.end(), atom.sector_index) ||
-           (cut_at && (atom.sector_index + 1) * kSectorSize > *cut_at);
+           (cut_at && atom.sector_index * kSectorSize >= *cut_at);
   });
+  if (cut_at) clear_lost_behind(node, *cut_at);
   drop_superseded();
+}
+
+void DiskReplay::clear_lost_behind(NodeId node, std::uint64_t cut_at) {
+  for (Atom& atom : pending_) {
+    const bool straddles = atom.kind == Atom::Kind::sector && atom.node == node &&
+                           (atom.sector_index + 1) * kSectorSize > cut_at;
+    if (!straddles || !atom.page) continue;
+    Page cut = *atom.page;
+    std::fill(cut.begin() + static_cast<std::ptrdiff_t>(cut_at % kPageSize), cut.end(),
+              std::byte{0});
+    atom.page = std::make_shared<const Page>(cut);
+  }
 }
 
 void DiskReplay::drop_superseded() {

@@ -73,6 +73,8 @@ class DiskReplay {
   void add_size(NodeId node, std::uint64_t old_size);
   void add_names(const DiskOp& op);
   void sync(NodeId node, bool failed);
+  // Bytes behind a durable cut are gone from what a failed sync lost, too.
+  void clear_lost_behind(NodeId node, std::uint64_t cut_at);
   void drop_superseded();
 
   DiskImage view_;     // what the program sees

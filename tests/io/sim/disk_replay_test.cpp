@@ -326,6 +326,23 @@ TEST(DiskReplay, WhatAFailedSyncLostDoesNotComeBackBehindACut) {
             Outcomes{std::string(1, '\0')});
 }
 
+TEST(DiskReplay, WhatAFailedSyncLostMayStillBeThereBeforeACut) {
+  EXPECT_EQ(outcomes_of("f",
+                        [](SimDisk& disk) {
+                          write_synced(disk, "f", "oooo");
+                          ASSERT_TRUE(disk.sync_dir("."));
+                          const auto file = *disk.open("f", OpenMode::write);
+                          ASSERT_TRUE(file->write_at(0, as_byte_view("nnnn")));
+                          disk.set_fault(Fault{.op_number = disk.op_count() + 1});
+                          ASSERT_FALSE(file->sync_data());
+                          const auto again = *disk.open("f", OpenMode::write);
+                          ASSERT_TRUE(again->truncate(2));
+                          ASSERT_TRUE(again->truncate(3));
+                          ASSERT_TRUE(again->sync_data());
+                        }),
+            (Outcomes{std::string("oo\0", 3), std::string("nn\0", 3)}));
+}
+
 TEST(DiskReplay, AReorderedLogThatMakesNoSenseIsRefused) {
   SimDisk disk;
   write_synced(disk, "f", "abc");
