@@ -23,7 +23,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -95,6 +94,7 @@ class SimDisk final : public Vfs {
 
   // Counts a call; the error it must fail with, if it must.
   std::optional<Error> enter(std::string_view path, const char* what);
+  static Status status_of(const std::optional<Error>& failure);
   void record(DiskOp op);
   // Applies a change to the view, shows it through mappings, and records it.
   void change(DiskOp op);
@@ -105,6 +105,7 @@ class SimDisk final : public Vfs {
   bool fits(NodeId node, std::uint64_t new_size) const;
   bool cuts_a_mapping(NodeId node, std::uint64_t new_size) const;
 
+  // For SimFile; in sim_disk_files.cpp.
   Status write(NodeId node, const std::string& path, std::uint64_t offset, ByteView data);
   Status set_size(NodeId node, const std::string& path, std::uint64_t size);
   Status extend(NodeId node, const std::string& path, std::uint64_t from, std::uint64_t to);
