@@ -1,0 +1,139 @@
+// Entities made of components, for any ECS.
+//
+// A registry gives each component type a name, an id that stays the same in every run,
+// and the functions that make bytes of it and back. An entity is then a ComponentSet: values by
+// id, in encoded form. Components nobody registered (of a mod that is not loaded, of a
+// newer version of the game) stay in the set and are written back as they came.
+//
+//   ComponentRegistry registry;
+//   registry.add<Position>("position", encode_position, decode_position);
+//   if (auto table = world.load_global(kComponentTable); table && *table)
+//     registry.adopt_table(**table);       // the ids this save uses
+//
+//   ComponentSet set;
+//   registry.put(set, Position{3, 4});
+//   world.put_entity({.id = id, .owner = chunk, .data = *set.encode()});
+//   world.put_global(kComponentTable, registry.table());
+//
+// Thread safety: a registry may be read from several threads once nothing is added.
+#pragma once
+
+#include <any>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <typeindex>
+#include <utility>
+#include <vector>
+
+#include "varve/bytes.h"
+#include "varve/result.h"
+
+namespace varve {
+
+using ComponentId = std::uint32_t;
+
+// The global that says which name has which id.
+inline constexpr std::string_view kComponentTable = "varve:components";
+
+// The components of one entity, encoded.
+//
+// As bytes: u8 version (1), varint count, then for each component, by rising id: varint
+// id, varint size, that many bytes. Unknown versions are refused.
+class ComponentSet {
+ public:
+  // corruption if `data` is not what encode() makes.
+  static Result<ComponentSet> decode(const Bytes& data);
+  // invalid_argument if it is larger than a record may be.
+  Result<Bytes> encode() const;
+
+  void put(ComponentId id, Bytes value) { values_.insert_or_assign(id, std::move(value)); }
+  bool erase(ComponentId id) { return values_.erase(id) != 0; }
+  // The encoded value, or nullptr.
+  const Bytes* find(ComponentId id) const;
+  // Puts every component of `other` that is not here yet.
+  void merge(const ComponentSet& other) {
+    values_.insert(other.values_.begin(), other.values_.end());
+  }
+
+  std::size_t count() const noexcept { return values_.size(); }
+  bool empty() const noexcept { return values_.empty(); }
+  auto begin() const noexcept { return values_.begin(); }
+  auto end() const noexcept { return values_.end(); }
+
+  friend bool operator==(const ComponentSet&, const ComponentSet&) = default;
+
+ private:
+  std::map<ComponentId, Bytes> values_;
+};
+
+class ComponentRegistry {
+ public:
+  // Registers T under `name`. Refused if the name or the type is there already.
+  template <class T>
+  Result<ComponentId> add(std::string_view name, std::function<Result<Bytes>(const T&)> encode,
+                          std::function<Result<T>(const Bytes&)> decode) {
+    return add_type(
+        name, typeid(T),
+        [encode = std::move(encode)](const void* value) {
+          return encode(*static_cast<const T*>(value));
+        },
+        [decode = std::move(decode)](const Bytes& bytes) -> Result<std::any> {
+          Result<T> value = decode(bytes);
+          if (!value) return value.error();
+          return std::any(*std::move(value));
+        });
+  }
+
+  // Encodes a component into a set.
+  template <class T>
+  Status put(ComponentSet& set, const T& value) const {
+    return put_value(set, typeid(T), &value);
+  }
+  // The component of a set; nullopt if it has none. corruption if it cannot be decoded.
+  template <class T>
+  Result<std::optional<T>> get(const ComponentSet& set) const {
+    Result<std::any> value = get_value(set, typeid(T));
+    if (!value) return value.error();
+    if (!value->has_value()) return std::optional<T>();
+    return std::optional<T>(std::any_cast<T>(*std::move(value)));
+  }
+  // The components of a set that nobody registered. An ECS keeps them with the
+  // entity and merges them in when it saves it.
+  ComponentSet unknown_of(const ComponentSet& set) const;
+
+  // The name of an id, registered or adopted; empty if it is neither.
+  std::string_view name_of(ComponentId id) const;
+  std::optional<ComponentId> id_of(std::string_view name) const;
+
+  // Takes over the ids a save uses: names in the table get the id they have there, all
+  // others one that is free. Call it before the first put; names of the table that
+  // nobody registered are remembered.
+  Status adopt_table(const Bytes& table);
+  // Which name has which id, to be saved as the global kComponentTable.
+  Bytes table() const;
+
+ private:
+  using Encode = std::function<Result<Bytes>(const void*)>;
+  using Decode = std::function<Result<std::any>(const Bytes&)>;
+  struct Type {
+    std::string name;
+    Encode encode;
+    Decode decode;
+  };
+
+  Result<ComponentId> add_type(std::string_view name, std::type_index type, Encode encode,
+                               Decode decode);
+  Status put_value(ComponentSet& set, std::type_index type, const void* value) const;
+  Result<std::any> get_value(const ComponentSet& set, std::type_index type) const;
+
+  std::map<std::type_index, Type> types_;
+  // Registered and adopted names; ids count from 1.
+  std::map<std::string, ComponentId, std::less<>> ids_;
+  std::map<ComponentId, std::string> names_;
+};
+
+}  // namespace varve

@@ -1,0 +1,218 @@
+// World: the runtime a game talks to.
+//
+//   auto opened = varve::World::open_or_create("memory:arena", {.generator = flat});
+//   if (!opened) return show(opened.error().message());
+//   varve::World& world = **opened;
+//
+//   while (playing) {                                  // once a frame
+//     world.update(dt);                                // loads, autosave, timers
+//     world.edit(pos, RawChunk::edit_of(cell, value)); // dirty by itself
+//     world.tick();
+//   }
+//   varve::Status closed = world.close();              // saves what is dirty
+//
+// World knows which chunks are in memory, which of them are dirty and since when. It saves
+// in the background: a save takes references on the game thread, and everything else
+// happens elsewhere. Only calls whose comment says "blocks" wait for a disk.
+//
+// Records are read from memory first, then from saves that are on their way, then from
+// the store, so that what was written is what is read, erasures included.
+//
+// Thread safety: one thread, the game thread, makes all calls. What they hand out
+// (handles, ChunkRef, views) may be used on others.
+// Errors: nothing throws. What goes wrong in the background becomes the error of that
+// save or load, is logged, and is kept in telemetry(); nothing unsaved is dropped for it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "varve/chunk.h"
+#include "varve/key.h"
+#include "varve/result.h"
+#include "varve/save.h"
+#include "varve/store.h"
+#include "varve/telemetry.h"
+#include "varve/world_options.h"
+
+namespace varve {
+
+enum class ChunkState : std::uint8_t {
+  absent,     // not in memory
+  loading,    // requested
+  clean,      // as it was loaded or generated
+  dirty,      // changed since it was last stored
+  persisted,  // changed, and stored since
+};
+std::string_view to_string(ChunkState state) noexcept;
+
+// What came in since the last update(). Valid until the next one.
+struct UpdateReport {
+  struct Failure {
+    ChunkPos pos;
+    Error error;
+  };
+  std::vector<ChunkPos> loaded;  // in memory now, with their entities
+  std::vector<Failure> failed;
+  std::vector<ChunkPos> evicted;
+};
+
+class World {
+ public:
+  // --- Opening and closing ------------------------------------------------------------
+  // All three block.
+
+  // not_found if there is no save at `path`.
+  static Result<std::unique_ptr<World>> open(std::string_view path, WorldOptions options = {});
+  // Refused if there is one already.
+  static Result<std::unique_ptr<World>> create(std::string_view path, WorldOptions options = {});
+  static Result<std::unique_ptr<World>> open_or_create(std::string_view path,
+                                                       WorldOptions options = {});
+  // On a store that is open already.
+  static Result<std::unique_ptr<World>> on(std::unique_ptr<Store> store, WorldOptions options = {});
+
+  enum class Unsaved : std::uint8_t { save, discard };
+
+  // Waits for saves that run, saves what is dirty unless told to discard it, and closes
+  // the store. Blocks. If saving fails the world stays open with everything in it: make
+  // room and close again, save_to() somewhere else, or discard.
+  Status close(Unsaved unsaved = Unsaved::save);
+  // Waits for saves that run, and drops what is dirty with a warning in the log.
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // --- Every frame --------------------------------------------------------------------
+
+  // Takes in what was loaded and saved, moves windows, and drives autosave and timed saves
+  // by `dt_s`, the seconds since the last call. Costs next to nothing when there is
+  // nothing to do.
+  const UpdateReport& update(double dt_s);
+
+  // Ends a tick: what changed since the last call happened in it. Returns its number.
+  // Ticks go on where the save left off.
+  std::uint64_t tick();
+  std::uint64_t current_tick() const;
+
+  // While paused nothing changes: edits, puts, erasures and tick() are refused as busy (tick()
+  // returns the number it is at). Loading and saving go on.
+  void pause();
+  void resume();
+  bool is_paused() const;
+
+  // --- Chunks -------------------------------------------------------------------------
+
+  // The chunk if it is in memory, else nothing. Never waits.
+  ChunkRef get(const ChunkPos& pos);
+  // The chunk: from memory, from the store, from the generator. Blocks. not_found if
+  // it was never saved and there is no generator; corruption if what is stored is
+  // damaged (see regenerate).
+  Result<ChunkRef> load_now(const ChunkPos& pos);
+
+  // Applies edit bytes of the chunk's type. Returns whether anything changed; an edit
+  // that changes nothing leaves the chunk clean. not_found unless the chunk is in memory.
+  Result<bool> edit(const ChunkPos& pos, ByteView edit);
+  // Edits through the setters of the type the world was opened with:
+  //   world.edit<Voxels>(pos, [](Voxels& chunk) { chunk.set(x, y, z, stone); });
+  template <class T, class Fn>
+  Result<bool> edit(const ChunkPos& pos, Fn&& fn) {
+    return edit_with(pos, [&](Chunk& chunk) { fn(static_cast<T&>(chunk)); });
+  }
+  // Puts a chunk the game made, in place of what is there.
+  Status put(const ChunkPos& pos, std::unique_ptr<Chunk> chunk);
+  // Removes it from memory and from the save: it is as if it never had been saved. Its
+  // entities stay.
+  Status erase(const ChunkPos& pos);
+
+  ChunkState state(const ChunkPos& pos);
+  // Puts the generator's chunk in place of one whose load failed as corruption. What is
+  // stored is replaced only once its bytes are kept in quarantine. Blocks.
+  Status regenerate(const ChunkPos& pos);
+
+  // --- Streaming ----------------------------------------------------------------------
+
+  // Loads the chunk and its entities in the background; update() says when it is there. Higher
+  // priorities come first. Asking again raises the priority, if it is higher.
+  Status request(const ChunkPos& pos, int priority = 0);
+
+  // Keeps the chunks of a window in memory: requests those that come in, nearest first,
+  // and evicts those that go out of all windows. Call it whenever the player moved;
+  // most calls have nothing to do. `id` is the game's own, one per player.
+  Status set_window(std::uint64_t id, const Window& window);
+  void remove_window(std::uint64_t id);
+
+  // Drops the chunk and its entities from memory, once they are stored if they are dirty.
+  void evict(const ChunkPos& pos);
+
+  // --- Entities, players, globals -----------------------------------------------------
+  // The plain name looks in memory only; load_ blocks and asks the store too. A put of
+  // what is there already changes nothing.
+
+  // An id no other entity of this save has, whichever session made it.
+  EntityId new_entity_id();
+  Status put_entity(const Entity& entity);
+  Status erase_entity(EntityId id);
+  std::optional<Entity> entity(EntityId id);
+  Result<std::optional<Entity>> load_entity(EntityId id);
+  // Those in memory that stand in this chunk, by id.
+  std::vector<Entity> entities_in(const ChunkPos& pos);
+
+  Status put_player(std::string_view id, Bytes data);
+  Status erase_player(std::string_view id);
+  std::optional<Bytes> player(std::string_view id);
+  Result<std::optional<Bytes>> load_player(std::string_view id);
+  // Saves the player now, in the background, and drops it from memory.
+  SaveHandle player_left(std::string_view id);
+
+  Status put_global(std::string_view name, Bytes data);
+  Status erase_global(std::string_view name);
+  std::optional<Bytes> global(std::string_view name);
+  Result<std::optional<Bytes>> load_global(std::string_view name);
+
+  // --- Saving -------------------------------------------------------------------------
+
+  // Saves everything that is dirty, as it is now. While a save runs, this returns the
+  // handle of one further save that starts right after it; all calls until then share it.
+  SaveHandle save();
+  // Writes the whole world as it is now to another place, in the same format or another
+  // one. This save and what is dirty stay as they are. A path that is taken is refused.
+  SaveHandle save_to(std::string_view path, std::string_view format = {});
+
+  // Whether a save runs or waits to start.
+  bool is_saving() const;
+  // The outcome of the last save() or autosave, if there was one.
+  std::optional<Result<SaveReport>> last_save() const;
+
+  // All of it may be changed while running. Refused if the format cannot.
+  Status set_autosave(const AutosaveConfig& config);
+  AutosaveConfig autosave() const;
+  Status set_write_through(const WriteThroughConfig& config);
+  Status set_timed_saves(const TimedSaveConfig& config);
+  void set_memory_budget(std::size_t size);
+
+  // --- Looking at it ------------------------------------------------------------------
+
+  // The generation that was stored last, held as it is. Reads of it run on any thread and
+  // see nothing unsaved. Must be gone before close(). unsupported where the format cannot.
+  Result<std::unique_ptr<StoreView>> pin();
+
+  Telemetry telemetry();
+  const Store& store() const;
+
+ private:
+  class Core;
+  explicit World(std::shared_ptr<Core> core);
+
+  Result<bool> edit_with(const ChunkPos& pos, const std::function<void(Chunk&)>& fn);
+
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace varve
