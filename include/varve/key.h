@@ -111,9 +111,9 @@ std::string_view to_string(RecordKind kind) noexcept;  // "chunk", "entity", ...
 // A name taken apart. Of the three fields the one that belongs to the kind counts.
 struct RecordKey {
   RecordKind kind = RecordKind::chunk;
-  ChunkPos pos;      // of a chunk
-  EntityId id = 0;   // of an entity
-  std::string name;  // of a player or a global
+  ChunkPos pos = {};      // of a chunk
+  EntityId id = 0;        // of an entity
+  std::string name = {};  // of a player or a global
 
   friend bool operator==(const RecordKey&, const RecordKey&) = default;
 };

@@ -78,21 +78,21 @@ struct StoreDefaults {
 
 struct ChunkChange {
   ChunkPos pos;
-  std::optional<Bytes> payload;  // nullopt erases
+  std::optional<Bytes> payload = {};  // nullopt erases
 };
 struct EntityValue {
-  std::optional<ChunkPos> owner;
-  Bytes data;
+  std::optional<ChunkPos> owner = {};
+  Bytes data = {};
 
   friend bool operator==(const EntityValue&, const EntityValue&) = default;
 };
 struct EntityChange {
   EntityId id = 0;
-  std::optional<EntityValue> value;  // nullopt erases
+  std::optional<EntityValue> value = {};  // nullopt erases
 };
 struct NamedChange {
   std::string name;
-  std::optional<Bytes> data;  // nullopt erases
+  std::optional<Bytes> data = {};  // nullopt erases
 };
 
 // Everything that becomes durable together. A key appears at most once. Erasing what
@@ -100,15 +100,16 @@ struct NamedChange {
 struct Commit {
   // The tick the world is at with this commit. Never below the store's.
   std::uint64_t tick = 0;
-  std::vector<ChunkChange> chunks;
-  std::vector<EntityChange> entities;
-  std::vector<NamedChange> players;
-  std::vector<NamedChange> globals;
+  std::vector<ChunkChange> chunks = {};
+  std::vector<EntityChange> entities = {};
+  std::vector<NamedChange> players = {};
+  std::vector<NamedChange> globals = {};
   // Replaces what the save remembers of its generator.
-  std::optional<GeneratorId> generator;
+  std::optional<GeneratorId> generator = {};
   // If set, the generation before this one becomes the newest backup, and so many are
-  // kept; 0 removes them all. If not, backups stay as they are.
-  std::optional<std::uint32_t> backup_count;
+  // kept; 0 removes them all. If not, or if this commit makes no generation, backups
+  // stay as they are.
+  std::optional<std::uint32_t> backup_count = {};
 };
 
 struct KindStats {
@@ -165,8 +166,8 @@ struct NamedInfo {
 
 // Which chunks, or the entities of which chunks, a listing shows. Empty: all.
 struct ChunkFilter {
-  std::optional<Space> space;
-  std::optional<ChunkBox> box;
+  std::optional<Space> space = {};
+  std::optional<ChunkBox> box = {};
 
   bool admits(const ChunkPos& pos) const noexcept {
     return (!space || *space == pos.space) && (!box || box->contains(pos));
@@ -259,7 +260,8 @@ class Store : public StoreView {
   virtual Result<CompactReport> compact(Progress& progress) = 0;
 
   // Finishes and lets go of the save. Everything but the destructor is refused with
-  // invalid_argument afterwards.
+  // invalid_argument afterwards; generation(), tick() and generator(), which cannot
+  // refuse, then answer as for an empty save.
   virtual Status close() = 0;
 };
 

@@ -1,0 +1,23 @@
+// What every store asks of a commit before it writes a byte.
+#pragma once
+
+#include <cstdint>
+
+#include "varve/store.h"
+
+namespace varve {
+
+// Success if a store with these capabilities, which is at `store_tick`, may take the
+// commit. The error names the record.
+//
+// - invalid_argument: a key twice, a bad name, a position that is none, a payload that
+//   is too large, a tick that runs backwards.
+// - unsupported: a put of what the format cannot carry. Erasing such a record is no
+//   error: it cannot be there, so stores must expect it and find nothing.
+//
+// Whether an owner is a saved chunk (Capabilities::entities_need_owner_chunk) only the
+// store can tell.
+Status check_commit(const Commit& commit, const Capabilities& capabilities,
+                    std::uint64_t store_tick);
+
+}  // namespace varve
