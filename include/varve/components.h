@@ -88,12 +88,14 @@ class ComponentRegistry {
         });
   }
 
-  // Encodes a component into a set.
+  // Encodes a component into a set. On an error (that of its encode function, or
+  // invalid_argument if that throws) the set stays as it was.
   template <class T>
   Status put(ComponentSet& set, const T& value) const {
     return put_value(set, typeid(T), &value);
   }
-  // The component of a set; nullopt if it has none. corruption if it cannot be decoded.
+  // The component of a set; nullopt if it has none. If it cannot be decoded, the error of
+  // its decode function, or corruption if that throws.
   template <class T>
   Result<std::optional<T>> get(const ComponentSet& set) const {
     Result<std::any> value = get_value(set, typeid(T));
@@ -110,10 +112,14 @@ class ComponentRegistry {
   std::optional<ComponentId> id_of(std::string_view name) const;
 
   // Takes over the ids a save uses: names in the table get the id they have there, all
-  // others one that is free. Call it before the first put; names of the table that
-  // nobody registered are remembered.
+  // others keep theirs or, if it is taken, get one that is free. Call it before the first
+  // put, since ids that add() returned may change; names of the table that nobody
+  // registered are remembered. corruption, and no change, if `table` is not what table()
+  // makes.
   Status adopt_table(const Bytes& table);
-  // Which name has which id, to be saved as the global kComponentTable.
+  // Which name has which id, to be saved as the global kComponentTable. As bytes: u8
+  // version (1), varint count, then for each name, by rising id: varint id, varint size
+  // of the name, the name.
   Bytes table() const;
 
  private:

@@ -60,7 +60,7 @@ inline constexpr std::size_t kCoordinateCountMax = 4;
 // Where a chunk is: a space and one to four coordinates, counted in chunks. How many a
 // world uses is its own affair, but (1, 2) and (1, 2, 0) are different positions.
 struct ChunkPos {
-  Space space;
+  Space space = {};
   std::uint8_t coordinate_count = 2;
   // Those from coordinate_count on are 0.
   std::array<std::int32_t, kCoordinateCountMax> coordinates = {};
@@ -89,8 +89,8 @@ struct ChunkPos {
 
 // All positions of one space between two corners, both included.
 struct ChunkBox {
-  ChunkPos min;
-  ChunkPos max;
+  ChunkPos min = {};
+  ChunkPos max = {};
 
   // False for every position of another space or with another number of coordinates.
   bool contains(const ChunkPos& pos) const noexcept;

@@ -15,9 +15,9 @@ std::string_view to_string(LogLevel level) noexcept;
 
 struct LogEvent {
   LogLevel level = LogLevel::info;
-  std::string message;  // one sentence
+  std::string message = {};  // one sentence
   // What a program may want to look at: {"generation", "7"}, {"error", "..."}.
-  std::vector<std::pair<std::string_view, std::string>> fields;
+  std::vector<std::pair<std::string_view, std::string>> fields = {};
 };
 
 // Called on the thread where it happens, which may be a background one; two calls

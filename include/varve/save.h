@@ -35,7 +35,7 @@ struct SaveReport {
   std::chrono::nanoseconds encode_time{};
   std::chrono::nanoseconds commit_time{};
 
-  std::vector<RecordProblem> problems;
+  std::vector<RecordProblem> problems = {};
 };
 
 // Copies of a handle show the same save. A handle outlives its world.

@@ -32,16 +32,16 @@ namespace varve {
 struct Entity {
   EntityId id = 0;
   // The chunk it stands in. Without one it belongs to the world as a whole.
-  std::optional<ChunkPos> owner;
+  std::optional<ChunkPos> owner = {};
   // In the schema the store publishes; see Capabilities::entity_schema.
-  Bytes data;
+  Bytes data = {};
 
   friend bool operator==(const Entity&, const Entity&) = default;
 };
 
 // Which generator filled the chunks that were never saved.
 struct GeneratorId {
-  std::string name;
+  std::string name = {};
   std::uint32_t version = 0;
 
   friend bool operator==(const GeneratorId&, const GeneratorId&) = default;
@@ -51,7 +51,7 @@ struct GeneratorId {
 
 // A put of something a format cannot carry is refused as `unsupported`, never dropped.
 struct Capabilities {
-  std::string format;                     // the name it is registered under
+  std::string format = {};                // the name it is registered under
   bool durable = true;                    // survives the end of the process
   std::uint8_t coordinate_count_min = 1;  // positions it takes
   std::uint8_t coordinate_count_max = 4;
@@ -77,7 +77,7 @@ struct StoreDefaults {
 // --- Committing ----------------------------------------------------------------------
 
 struct ChunkChange {
-  ChunkPos pos;
+  ChunkPos pos = {};
   std::optional<Bytes> payload = {};  // nullopt erases
 };
 struct EntityValue {
@@ -91,7 +91,7 @@ struct EntityChange {
   std::optional<EntityValue> value = {};  // nullopt erases
 };
 struct NamedChange {
-  std::string name;
+  std::string name = {};
   std::optional<Bytes> data = {};  // nullopt erases
 };
 
@@ -121,10 +121,10 @@ struct KindStats {
 
 struct CommitStats {
   std::uint64_t generation = 0;  // of the save after it
-  KindStats chunks;
-  KindStats entities;
-  KindStats players;
-  KindStats globals;
+  KindStats chunks = {};
+  KindStats entities = {};
+  KindStats players = {};
+  KindStats globals = {};
   // What really went to storage, after compression and with the format's own
   // bookkeeping. 0 if nothing was written.
   std::uint64_t written_size = 0;
@@ -151,16 +151,16 @@ class Progress {
 // --- Reading -------------------------------------------------------------------------
 
 struct ChunkInfo {
-  ChunkPos pos;
+  ChunkPos pos = {};
   std::uint64_t payload_size = 0;
 };
 struct EntityInfo {
   EntityId id = 0;
-  std::optional<ChunkPos> owner;
+  std::optional<ChunkPos> owner = {};
   std::uint64_t data_size = 0;
 };
 struct NamedInfo {
-  std::string name;
+  std::string name = {};
   std::uint64_t data_size = 0;
 };
 
@@ -209,13 +209,13 @@ class StoreView {
 // --- Upkeep --------------------------------------------------------------------------
 
 struct RecordProblem {
-  std::string key;  // "chunk:3,-2", or a file where no record can be named
+  std::string key = {};  // "chunk:3,-2", or a file where no record can be named
   Error error;
 };
 
 struct VerifyReport {
   std::uint64_t record_count = 0;  // read, good and bad
-  std::vector<RecordProblem> problems;
+  std::vector<RecordProblem> problems = {};
 
   bool clean() const noexcept { return problems.empty(); }
 };

@@ -39,7 +39,7 @@ class Histogram {
 // Counts are since the world was opened; the rest is now.
 struct Telemetry {
   // Saving.
-  Histogram save_start_us;  // game-thread time of each save's start
+  Histogram save_start_us = {};  // game-thread time of each save's start
   std::uint64_t save_count = 0;
   std::uint64_t save_failure_count = 0;
   std::uint64_t commit_count = 0;  // saves, write-through, evictions, timed saves
@@ -48,8 +48,8 @@ struct Telemetry {
   std::uint64_t clone_count = 0;
   std::uint64_t edit_count = 0;  // edits that changed something
   std::size_t dirty_chunk_count = 0;
-  std::size_t dirty_record_count = 0;  // chunks, entities, players and globals
-  std::optional<Error> last_error;     // of a save, a commit or a load
+  std::size_t dirty_record_count = 0;    // chunks, entities, players and globals
+  std::optional<Error> last_error = {};  // of a save, a commit or a load
 
   // Write-through.
   std::size_t queue_count = 0;

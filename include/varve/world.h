@@ -56,12 +56,12 @@ std::string_view to_string(ChunkState state) noexcept;
 // What came in since the last update(). Valid until the next one.
 struct UpdateReport {
   struct Failure {
-    ChunkPos pos;
+    ChunkPos pos = {};
     Error error;
   };
-  std::vector<ChunkPos> loaded;  // in memory now, with their entities
-  std::vector<Failure> failed;
-  std::vector<ChunkPos> evicted;
+  std::vector<ChunkPos> loaded = {};  // in memory now, with their entities
+  std::vector<Failure> failed = {};
+  std::vector<ChunkPos> evicted = {};
 };
 
 class World {
@@ -207,7 +207,7 @@ class World {
   const Store& store() const;
 
  private:
-  class Core;
+  struct Core;
   explicit World(std::shared_ptr<Core> core);
 
   Result<bool> edit_with(const ChunkPos& pos, const std::function<void(Chunk&)>& fn);

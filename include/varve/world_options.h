@@ -51,7 +51,7 @@ struct TimedSaveConfig {
 
 // A box of chunks that is kept in memory around a player or a camera.
 struct Window {
-  ChunkPos centre;
+  ChunkPos centre = {};
   // How far it reaches from the centre on each axis.
   std::array<std::int32_t, kCoordinateCountMax> radius = {};
   // Chunks beyond it in the direction of movement that are loaded ahead, signed.
@@ -64,17 +64,17 @@ struct Window {
 struct WorldOptions {
   // The name of a format. Empty: whatever the save is in. A new save needs it, unless
   // its path names the format ("memory:arena").
-  std::string format;
+  std::string format = {};
 
-  std::shared_ptr<const ChunkType> chunk_type;  // none: raw_chunks()
-  std::shared_ptr<const Generator> generator;   // none: what was never saved is not_found
+  std::shared_ptr<const ChunkType> chunk_type = {};  // none: raw_chunks()
+  std::shared_ptr<const Generator> generator = {};   // none: what was never saved is not_found
   // Opens a save although another generator made it. Chunks that were never saved then
   // come out different.
   bool accept_other_generator = false;
 
-  std::optional<AutosaveConfig> autosave;  // none: as the format recommends
-  WriteThroughConfig write_through;
-  TimedSaveConfig timed_saves;
+  std::optional<AutosaveConfig> autosave = {};  // none: as the format recommends
+  WriteThroughConfig write_through = {};
+  TimedSaveConfig timed_saves = {};
 
   // Chunks outside every window are dropped, the longest unused first, when all of them
   // together take more. 0: no limit.
@@ -82,9 +82,9 @@ struct WorldOptions {
 
   // Called on the game thread just before a save takes its snapshot, so that a game
   // with an ECS of its own hands over what changed once per save and not once per frame.
-  std::function<void(World&)> before_save;
+  std::function<void(World&)> before_save = {};
 
-  LogCallback log;
+  LogCallback log = {};
 
   unsigned encode_thread_count = 0;  // 0: one less than there are cores, at most 4
   unsigned load_thread_count = 0;    // 0: one, or two where there are four cores

@@ -11,6 +11,7 @@
 #include "base/endian.h"
 #include "base/try.h"
 #include "codec/grow_output.h"
+#include "codec/varint.h"
 
 namespace varve {
 namespace {
@@ -19,10 +20,6 @@ struct Run {
   std::size_t gap;
   std::size_t length;
 };
-
-constexpr std::size_t varint_size(std::size_t v) {
-  return (static_cast<std::size_t>(std::bit_width(v | 1)) + 6) / 7;
-}
 
 // Fits `base` to `size` in place of `out`'s contents.
 void fit_base(ByteView base, std::size_t size, Buffer& out) {

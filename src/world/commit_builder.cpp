@@ -1,0 +1,67 @@
+#include "world/commit_builder.h"
+
+#include <optional>
+#include <utility>
+
+#include "world/guarded.h"
+
+namespace varve {
+namespace {
+
+using ChunkEntries = std::vector<const BatchEntry<ChunkPos, ChunkRef>*>;
+
+std::vector<Result<Bytes>> encode_all(const ChunkEntries& entries, ThreadPool& encoders,
+                                      BufferPool& buffers, Progress& progress,
+                                      std::atomic<std::uint64_t>& encode_count) {
+  std::vector<Result<Bytes>> encoded(entries.size(), Bytes());
+  std::atomic<std::size_t> done_count = 0;
+  encoders.run_all(entries.size(), [&](std::size_t index) {
+    const auto& entry = *entries[index];
+    if (entry.value) {
+      encoded[index] = guarded(ErrorCode::invalid_argument, "encoding " + to_string(entry.key),
+                               [&] { return (*entry.value)->encode(buffers); });
+      encode_count.fetch_add(1, std::memory_order_relaxed);
+    }
+    const std::size_t done = done_count.fetch_add(1, std::memory_order_relaxed) + 1;
+    progress.report(static_cast<double>(done) / static_cast<double>(entries.size()));
+  });
+  return encoded;
+}
+
+std::vector<NamedChange> named_changes(const ChangesList& changes, NamedBatch Changes::* kind) {
+  std::vector<NamedChange> named;
+  for (const auto* entry : newest(changes, kind))
+    named.push_back({.name = entry->key, .data = entry->value});
+  return named;
+}
+
+}  // namespace
+
+BuiltCommit build_commit(const ChangesList& changes, ThreadPool& encoders, BufferPool& buffers,
+                         Progress& progress, std::atomic<std::uint64_t>& encode_count) {
+  BuiltCommit built;
+  const ChunkEntries chunks = newest(changes, &Changes::chunks);
+  std::vector<Result<Bytes>> encoded =
+      encode_all(chunks, encoders, buffers, progress, encode_count);
+  built.commit.chunks.reserve(chunks.size());
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    if (!encoded[i]) {
+      built.problems.push_back(
+          {.key = to_string(chunks[i]->key), .error = std::move(encoded[i]).error()});
+      built.unsaved.push_back(chunks[i]->key);
+      continue;
+    }
+    built.commit.chunks.push_back({.pos = chunks[i]->key,
+                                   .payload = chunks[i]->value
+                                                  ? std::optional<Bytes>(*std::move(encoded[i]))
+                                                  : std::nullopt});
+  }
+  for (const auto* entry : newest(changes, &Changes::entities))
+    built.commit.entities.push_back({.id = entry->key, .value = entry->value});
+  built.commit.players = named_changes(changes, &Changes::players);
+  built.commit.globals = named_changes(changes, &Changes::globals);
+  progress.report(1);
+  return built;
+}
+
+}  // namespace varve

@@ -1,0 +1,91 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "base/try.h"
+#include "world/guarded.h"
+#include "world/world_core.h"
+
+namespace varve {
+namespace {
+
+unsigned encode_threads(const WorldOptions& options) {
+  if (options.encode_thread_count != 0) return options.encode_thread_count;
+  return std::clamp(std::thread::hardware_concurrency(), 2U, 5U) - 1;
+}
+
+unsigned load_threads(const WorldOptions& options) {
+  if (options.load_thread_count != 0) return options.load_thread_count;
+  return std::thread::hardware_concurrency() >= 4 ? 2 : 1;
+}
+
+}  // namespace
+
+World::Core::Core(std::unique_ptr<Store> opened, WorldOptions chosen,
+                  const AutosaveConfig& autosave_config)
+    : store(std::move(opened)),
+      options(std::move(chosen)),
+      logger(options.log),
+      tick_number(store->tick()),
+      session_seed(std::random_device{}()),
+      autosave(autosave_config),
+      stored_generation(store->generation()),
+      stored_tick(store->tick()),
+      game_thread(std::this_thread::get_id()),
+      source(*store, options.chunk_type, options.generator) {
+  const std::optional<GeneratorId> known = store->generator();
+  if (options.generator && store->capabilities().generator) {
+    const GeneratorId given = options.generator->id();
+    if (known != given) generator_to_record = given;
+  }
+  loader = std::make_unique<Loader>(source, load_threads(options),
+                                    [this](auto done) { loads_done.put(std::move(done)); });
+  saver = std::make_unique<Saver>(*store, encode_threads(options),
+                                  [this](auto done) { saves_done.put(std::move(done)); });
+}
+
+World::Core::~Core() {
+  if (waiting_save)
+    waiting_save->finish(cancelled("save: the world was closed before it could start"));
+  // Both end their threads, which use the store.
+  loader.reset();
+  saver.reset();
+}
+
+Status World::Core::check_writable() const {
+  if (closed) [[unlikely]]
+    return invalid_argument("the world is closed");
+  if (paused) [[unlikely]]
+    return busy("the world is paused: resume() it before changing anything");
+  return {};
+}
+
+Status World::Core::check_pos(const ChunkPos& pos) const {
+  const Capabilities& can = store->capabilities();
+  if (pos.coordinate_count < can.coordinate_count_min ||
+      pos.coordinate_count > can.coordinate_count_max)
+    return unsupported(fmt::format("{}: the format '{}' has positions of {} to {} coordinates",
+                                   to_string(pos), can.format, can.coordinate_count_min,
+                                   can.coordinate_count_max));
+  if (!can.spaces && pos.space != Space())
+    return unsupported(
+        fmt::format("{}: the format '{}' has no spaces", to_string(pos), can.format));
+  return {};
+}
+
+std::size_t World::Core::dirty_record_count() const noexcept {
+  return chunks.dirty_count() + entities.dirty_count() + players.dirty_count() +
+         globals.dirty_count();
+}
+
+void World::Core::note_error(LogLevel level, std::string_view what, const Error& error) {
+  counters.last_error = error;
+  if (logger.enabled())
+    logger.log(level, std::string(what),
+               {{"code", std::string(to_string(error.code()))}, {"error", error.message()}});
+}
+
+}  // namespace varve

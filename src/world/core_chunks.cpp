@@ -1,0 +1,132 @@
+// Chunks in memory: taking them in, and changing them without disturbing who else holds
+// them.
+#include <utility>
+
+#include "base/try.h"
+#include "world/chunk_access.h"
+#include "world/guarded.h"
+#include "world/world_core.h"
+
+namespace varve {
+
+// Besides the slot only the open batch may hold it: that one wants the latest state.
+bool World::Core::is_exclusive(const ChunkTable::Slot& slot) const noexcept {
+  return ChunkAccess::holder_count(**slot.value) <= (chunks.open_batch_holds(slot) ? 2U : 1U);
+}
+
+ChunkRef World::Core::clone(const ChunkRef& chunk) {
+  ++counters.clone_count;
+  return chunk->clone();
+}
+
+Result<bool> World::Core::edit_chunk(const ChunkPos& pos, ByteView edit) {
+  ChunkTable::Slot* slot = chunks.find(pos);
+  if (slot == nullptr || !slot->value)
+    return not_found(to_string(pos) + ": not in memory; request() or load_now() it first");
+  slot->extra.used = true;
+  const bool exclusive = is_exclusive(*slot);
+  if (!exclusive && !(*slot->value)->would_change(edit)) return false;
+  ChunkRef target = exclusive ? *slot->value : clone(*slot->value);
+  Chunk& chunk = ChunkAccess::writable(target);
+  VARVE_ASSIGN(const bool changed, chunk.apply(edit));
+  ChunkAccess::take_changed(chunk);
+  if (changed) {
+    chunks.change(pos, std::move(target));
+    chunk_changed(pos, *slot);
+  } else if (!exclusive) {
+    // The clone is as good as the original, and nobody else holds it: the next edit
+    // needs none.
+    chunks.replace_equal(*slot, std::move(target));
+  }
+  return changed;
+}
+
+Result<bool> World::Core::edit_chunk_with(const ChunkPos& pos,
+                                          const std::function<void(Chunk&)>& fn) {
+  ChunkTable::Slot* slot = chunks.find(pos);
+  if (slot == nullptr || !slot->value)
+    return not_found(to_string(pos) + ": not in memory; request() or load_now() it first");
+  slot->extra.used = true;
+  ChunkRef target = is_exclusive(*slot) ? *slot->value : clone(*slot->value);
+  Chunk& chunk = ChunkAccess::writable(target);
+  ChunkAccess::take_changed(chunk);
+  // What setters did before the game's code threw is done.
+  const Status edited = guarded(
+      ErrorCode::invalid_argument, [&] { return "editing " + to_string(pos); },
+      [&]() -> Status {
+        fn(chunk);
+        return {};
+      });
+  // `fn` may have called the world: the slot is looked for anew.
+  const bool changed = ChunkAccess::take_changed(chunk);
+  slot = chunks.find(pos);
+  if (changed) {
+    chunk_changed(pos, chunks.change(pos, std::move(target)));
+  } else if (slot != nullptr && slot->value && *slot->value != target) {
+    chunks.replace_equal(*slot, std::move(target));
+  }
+  if (!edited) return edited.error();
+  return changed;
+}
+
+// Everything that follows from a change, whoever made it.
+void World::Core::chunk_changed(const ChunkPos& pos, ChunkTable::Slot& slot) {
+  ++counters.edit_count;
+  account(slot);
+  if (options.write_through.enabled) queue_write_through(pos, slot);
+}
+
+// Keeps count of what chunks occupy.
+void World::Core::account(ChunkTable::Slot& slot) {
+  const std::size_t before = slot.extra.memory_size;
+  const std::size_t now = slot.value ? (*slot.value)->memory_size() : 0;
+  resident_size = resident_size - before + now;
+  resident_count += static_cast<std::size_t>(now != 0) - static_cast<std::size_t>(before != 0);
+  slot.extra.memory_size = now;
+}
+
+// A loaded chunk and its entities. What is in memory already is newer.
+void World::Core::take_in(const ChunkPos& pos, LoadedChunk loaded) {
+  counters.generated_count += loaded.generated ? 1 : 0;
+  damaged.erase(pos);
+  ChunkTable::Slot& slot = chunks.insert_clean(pos, loaded.chunk);
+  // Erased, and the erasure is not in the store yet: the generator's chunk takes its place
+  // in memory, and the erasure goes its way.
+  if (!slot.value) slot.value = std::move(loaded.chunk);
+  slot.extra.used = true;
+  account(slot);
+  for (Entity& entity : loaded.entities) {
+    if (entities.find(entity.id) != nullptr) continue;
+    entities.insert_clean(entity.id,
+                          EntityValue{.owner = entity.owner, .data = std::move(entity.data)});
+    set_owner(entity.id, std::nullopt, entity.owner);
+  }
+}
+
+void World::Core::set_owner(EntityId id, const std::optional<ChunkPos>& before,
+                            const std::optional<ChunkPos>& after) {
+  if (before == after) return;
+  if (before) {
+    const auto found = entities_by_owner.find(*before);
+    found->second.erase(id);
+    if (found->second.empty()) entities_by_owner.erase(found);
+  }
+  if (after) entities_by_owner[*after].insert(id);
+}
+
+void World::Core::change_entity(EntityId id, std::optional<EntityValue> value) {
+  const EntityTable::Slot* slot = entities.find(id);
+  const std::optional<ChunkPos> before =
+      slot != nullptr && slot->value ? slot->value->owner : std::nullopt;
+  const std::optional<ChunkPos> after = value ? value->owner : std::nullopt;
+  if (!value) erased_entities.push_back(id);
+  entities.change(id, std::move(value));
+  set_owner(id, before, after);
+  // Where chunks are streamed, an entity that walks out of what is in memory goes with them.
+  if (after && !windows.empty() && !is_kept(*after)) {
+    const ChunkTable::Slot* chunk = chunks.find(*after);
+    if ((chunk == nullptr || !chunk->value) && !loads.contains(*after)) leave(*after);
+  }
+}
+
+}  // namespace varve

@@ -1,0 +1,266 @@
+// Saves as the game thread sees them: cutting off what changed, handing it over, and
+// taking in what came of it.
+#include <algorithm>
+#include <utility>
+
+#include "world/guarded.h"
+#include "world/world_core.h"
+
+namespace varve {
+
+using Clock = SaveHandle::State::Clock;
+
+bool World::Core::on_game_thread() const noexcept {
+  return game_thread.load() == std::this_thread::get_id();
+}
+
+// For a handle that is waited for on the game thread: nobody else could start its save.
+void World::Core::start_waiting_save(std::optional<Clock::time_point> deadline) noexcept {
+  while (waiting_save && running_save) {
+    if (!running_save->wait_without_starting(deadline)) return;
+    collect();
+  }
+}
+
+std::shared_ptr<SaveHandle::State> World::Core::new_save_state() {
+  auto state = std::make_shared<SaveHandle::State>();
+  state->starter = weak_from_this();
+  return state;
+}
+
+void World::Core::run_before_save() {
+  if (!options.before_save || in_before_save) return;
+  in_before_save = true;
+  const Status ran = guarded(ErrorCode::invalid_argument, "before_save", [&]() -> Status {
+    options.before_save(*owner);
+    return {};
+  });
+  in_before_save = false;
+  if (!ran)
+    note_error(LogLevel::error, "before_save failed; the save goes on without it", ran.error());
+}
+
+// All of it in constant time: each table hands over its open batch.
+Changes World::Core::cut_everything() {
+  Changes changes{.chunks = chunks.cut(),
+                  .entities = entities.cut(),
+                  .players = players.cut(),
+                  .globals = globals.cut(),
+                  .quarantine = {to_quarantine.begin(), to_quarantine.end()}};
+  to_quarantine.clear();
+  return changes;
+}
+
+void World::Core::start_save(const std::shared_ptr<SaveHandle::State>& state) {
+  running_save = state;
+  state->started.store(true, std::memory_order_release);
+  run_before_save();
+  const auto begun_at = Clock::now();
+  const bool anything = dirty_record_count() != 0 || tick_number != stored_tick;
+  if (!anything) {
+    // Also a state of the world that was saved.
+    running_save = nullptr;
+    autosave.restart(true);
+    SaveReport report{.generation = stored_generation, .tick = stored_tick};
+    last_save = report;
+    state->finish(std::move(report));
+    return;
+  }
+  post(SaveKind::whole, cut_everything(), state, begun_at);
+}
+
+void World::Core::post(SaveKind kind, Changes changes, std::shared_ptr<SaveHandle::State> state,
+                       Clock::time_point begun_at, std::string copy_path,
+                       const Format* copy_format) {
+  std::list<SaveJob> job(1);
+  SaveJob& made = job.front();
+  made.outcome.push_back({.kind = kind, .state = std::move(state)});
+  made.changes.push_back(std::move(changes));
+  made.tick = tick_number;
+  made.generator = generator_to_record;
+  if (kind == SaveKind::whole && store->capabilities().backups)
+    made.backup_count = autosave.config().max_backups;
+  made.copy_path = std::move(copy_path);
+  made.copy_format = copy_format;
+  made.posted_at = Clock::now();
+  made.start_time = made.posted_at - begun_at;
+  saver->post(std::move(job));
+  if (kind == SaveKind::whole || kind == SaveKind::copy)
+    counters.save_start_us.add(
+        std::chrono::duration<double, std::micro>(Clock::now() - begun_at).count());
+}
+
+void World::Core::post_part(SaveKind kind, Changes changes) {
+  auto state = std::make_shared<SaveHandle::State>();
+  state->started = true;
+  if (kind == SaveKind::write_through) running_write_through = state;
+  if (kind == SaveKind::eviction) eviction_runs = true;
+  // What must be kept aside goes with the chunk that replaces it.
+  for (const auto& entry : changes.chunks.entries)
+    if (to_quarantine.erase(entry.key) != 0) changes.quarantine.push_back(entry.key);
+  part_failed = false;
+  post(kind, std::move(changes), std::move(state), Clock::now());
+}
+
+void World::Core::collect() {
+  while (!saves_done.empty()) {
+    std::list<SaveOutcome> outcomes = saves_done.take();
+    for (SaveOutcome& outcome : outcomes) take_outcome(outcome);
+  }
+}
+
+void World::Core::take_outcome(SaveOutcome& outcome) {
+  const Result<SaveReport> report = *outcome.state->decided();
+  const bool whole = outcome.kind == SaveKind::whole;
+  const bool copy = outcome.kind == SaveKind::copy;
+  chunks.stored(outcome.stored_chunks);
+  entities.stored(outcome.stored_entities);
+  players.stored(outcome.stored_players);
+  globals.stored(outcome.stored_globals);
+  for (const ChunkPos& pos : outcome.unsaved) {
+    ChunkTable::Slot* slot = chunks.find(pos);
+    // A chunk that changed again is dirty anyway.
+    if (slot == nullptr || chunks.is_dirty(*slot)) continue;
+    chunks.changed_in_place(pos, *slot);
+    if (damaged.contains(pos)) to_quarantine.insert(pos);
+  }
+  if (outcome.generator_recorded) generator_to_record.reset();
+  if (outcome.kind == SaveKind::write_through) running_write_through = nullptr;
+  if (outcome.kind == SaveKind::eviction) eviction_runs = false;
+
+  if (report) {
+    counters.bytes_written += report->written_size;
+    for (const RecordProblem& problem : report->problems)
+      note_error(LogLevel::error, "a record could not be saved and stays dirty: " + problem.key,
+                 problem.error);
+    if (logger.enabled())
+      logger.log(LogLevel::info,
+                 copy    ? "saved a copy"
+                 : whole ? "saved"
+                         : "saved a part",
+                 {{"generation", std::to_string(report->generation)},
+                  {"tick", std::to_string(report->tick)},
+                  {"chunks", std::to_string(report->chunk_count)},
+                  {"bytes", std::to_string(report->written_size)}});
+  } else {
+    ++counters.save_failure_count;
+    note_error(LogLevel::error,
+               copy ? "a copy could not be saved"
+                    : "saving failed; everything stays dirty and is tried again",
+               report.error());
+  }
+  if (!copy) {
+    if (report) {
+      ++counters.commit_count;
+      stored_generation = report->generation;
+      stored_tick = report->tick;
+      parts_wait_s = parts_backoff_s = 0;
+      part_failed = false;
+    } else {
+      parts_backoff_s = std::clamp(2 * parts_backoff_s, autosave.config().retry_s, 60.0);
+      parts_wait_s = parts_backoff_s;
+      part_failed = part_failed || !whole;
+    }
+  }
+  if (whole) {
+    counters.save_count += report ? 1 : 0;
+    last_save = report;
+    autosave.restart(report.has_value());
+    running_save = nullptr;
+  }
+  if (report && !copy) {
+    forget_erased();
+    drop_leaving();
+  }
+  if (whole && waiting_save) start_save(std::exchange(waiting_save, nullptr));
+}
+
+namespace {
+
+template <class Table, class Key, class Fn>
+void forget_stored(Table& table, std::vector<Key>& erased, const Fn& forget) {
+  std::erase_if(erased, [&](const Key& key) {
+    const auto* slot = table.find(key);
+    if (slot == nullptr || slot->value) return true;  // it is back
+    if (table.is_dirty(*slot)) return false;
+    forget(key);
+    table.drop(key);
+    return true;
+  });
+}
+
+}  // namespace
+
+void World::Core::forget_erased() {
+  forget_stored(chunks, erased_chunks,
+                [&](const ChunkPos& pos) { drop_log.note_chunk(pos, stored_generation); });
+  forget_stored(entities, erased_entities,
+                [&](EntityId id) { drop_log.note_entity(id, stored_generation); });
+  forget_stored(players, erased_players, [](const std::string&) {});
+  forget_stored(globals, erased_globals, [](const std::string&) {});
+  std::erase_if(leaving_players, [&](const std::string& id) { return players.drop(id); });
+}
+
+// Everything that is saved without the game asking for it.
+void World::Core::saves_every_now_and_then(double dt_s) {
+  if (autosave.advance(dt_s) && !running_save && !waiting_save) {
+    if (dirty_record_count() != 0 || options.before_save) {
+      start_save(new_save_state());
+    } else {
+      autosave.restart(true);
+    }
+  }
+  if (dt_s > 0) {
+    players_elapsed_s += dt_s;
+    globals_elapsed_s += dt_s;
+    parts_wait_s = std::max(0.0, parts_wait_s - dt_s);
+  }
+  if (parts_wait_s > 0) return;
+  Changes timed;
+  if (options.timed_saves.players_s > 0 && players_elapsed_s >= options.timed_saves.players_s) {
+    players_elapsed_s = 0;
+    if (players.open_count() != 0) timed.players = players.cut();
+  }
+  if (options.timed_saves.globals_s > 0 && globals_elapsed_s >= options.timed_saves.globals_s) {
+    globals_elapsed_s = 0;
+    if (globals.open_count() != 0) timed.globals = globals.cut();
+  }
+  // Without anything new, what failed before is still to be saved.
+  if (timed.any_entries() || part_failed) post_part(SaveKind::timed, std::move(timed));
+  flush_write_through();
+  save_leaving();
+}
+
+void World::Core::queue_write_through(const ChunkPos& pos, ChunkTable::Slot& slot) {
+  if (slot.extra.queued) {
+    ++counters.queue_coalesced_count;
+    return;
+  }
+  const WriteThroughConfig& config = options.write_through;
+  if (write_through_queue.size() >= config.async_save_queue_size) {
+    ++counters.queue_full_count;
+    // While the disk fails nobody waits for it.
+    if (config.when_full == WriteThroughConfig::WhenFull::leave_dirty || parts_wait_s > 0) return;
+    if (running_write_through) {
+      running_write_through->wait_without_starting(std::nullopt);
+      collect();
+    }
+    flush_write_through();
+    if (write_through_queue.size() >= config.async_save_queue_size) return;
+  }
+  write_through_queue.push_back(pos);
+  slot.extra.queued = true;
+}
+
+// One commit of it at a time: what is edited meanwhile comes together in the queue.
+void World::Core::flush_write_through() {
+  if (write_through_queue.empty() || running_write_through || parts_wait_s > 0) return;
+  for (const ChunkPos& pos : write_through_queue)
+    if (ChunkTable::Slot* slot = chunks.find(pos)) slot->extra.queued = false;
+  Changes changes{.chunks = chunks.cut_some(write_through_queue)};
+  write_through_queue.clear();
+  // A save may have taken them all.
+  if (changes.any_entries()) post_part(SaveKind::write_through, std::move(changes));
+}
+
+}  // namespace varve

@@ -1,0 +1,146 @@
+// Which chunks are in memory: loading, windows, eviction, the memory budget.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "world/window_boxes.h"
+#include "world/world_core.h"
+
+namespace varve {
+
+void World::Core::request_load(const ChunkPos& pos, int priority) {
+  const ChunkTable::Slot* slot = chunks.find(pos);
+  const bool erased = slot != nullptr && !slot->value;
+  const std::uint64_t ticket = next_ticket++;
+  loads[pos] = {.ticket = ticket, .generation = stored_generation, .priority = priority};
+  loader->request(pos, ticket, priority, erased);
+}
+
+void World::Core::take_loads() {
+  for (const ChunkPos& pos : here_already)
+    if (const ChunkTable::Slot* slot = chunks.find(pos); slot != nullptr && slot->value)
+      report.loaded.push_back(pos);
+  here_already.clear();
+  if (loads_done.empty()) return;
+  std::list<LoadOutcome> outcomes = loads_done.take();
+  for (LoadOutcome& outcome : outcomes) take_load(outcome);
+  if (drop_log.size() != 0) trim_drop_log();
+}
+
+void World::Core::take_load(LoadOutcome& outcome) {
+  const auto pending = loads.find(outcome.pos);
+  if (pending == loads.end() || pending->second.ticket != outcome.ticket) return;
+  const int priority = pending->second.priority;
+  const ChunkTable::Slot* slot = chunks.find(outcome.pos);
+  // Older than what the store has by now, or read before an erasure that is on its way.
+  bool outdated = drop_log.outdates_chunk(outcome.pos, outcome.generation);
+  if (outcome.loaded) {
+    for (const Entity& entity : outcome.loaded->entities)
+      outdated |= drop_log.outdates_entity(entity.id, outcome.generation);
+    outdated |= slot != nullptr && !slot->value && !outcome.loaded->generated;
+  }
+  loads.erase(pending);
+  if (outdated) return request_load(outcome.pos, priority);
+  if (!outcome.loaded) {
+    const Error& error = outcome.loaded.error();
+    ++counters.load_failure_count;
+    if (error.code() == ErrorCode::corruption) damaged.insert(outcome.pos);
+    note_error(LogLevel::error, "a chunk could not be loaded: " + to_string(outcome.pos), error);
+    report.failed.push_back({.pos = outcome.pos, .error = error});
+    return;
+  }
+  ++counters.load_count;
+  take_in(outcome.pos, *std::move(outcome.loaded));
+  report.loaded.push_back(outcome.pos);
+}
+
+// What no load that is under way can be older than, is no danger any more.
+void World::Core::trim_drop_log() {
+  std::uint64_t oldest = std::numeric_limits<std::uint64_t>::max();
+  if (!loads.empty()) {
+    if (drop_log.size() < 1024) return;
+    for (const auto& [pos, load] : loads) oldest = std::min(oldest, load.generation);
+  }
+  drop_log.forget_until(oldest);
+}
+
+bool World::Core::is_kept(const ChunkPos& pos) const noexcept {
+  return std::any_of(windows.begin(), windows.end(),
+                     [&](const auto& item) { return item.second.keep_box.contains(pos); });
+}
+
+void World::Core::leave(const ChunkPos& pos) {
+  if (loads.erase(pos) != 0) loader->cancel(pos);
+  if (chunks.find(pos) == nullptr && !entities_by_owner.contains(pos)) return;
+  if (!try_drop(pos)) leaving.insert(pos);
+}
+
+// Drops a chunk and its entities, if nothing of it is dirty.
+bool World::Core::try_drop(const ChunkPos& pos) {
+  ChunkTable::Slot* slot = chunks.find(pos);
+  if (slot != nullptr && chunks.is_dirty(*slot)) return false;
+  const auto owned = entities_by_owner.find(pos);
+  if (owned != entities_by_owner.end()) {
+    for (const EntityId id : owned->second)
+      if (entities.is_dirty(*entities.find(id))) return false;
+    for (const EntityId id : owned->second) {
+      if (entities.find(id)->batch != 0) {
+        drop_log.note_entity(id, stored_generation);
+        drop_log.note_chunk(pos, stored_generation);
+      }
+      entities.drop(id);
+    }
+    entities_by_owner.erase(owned);
+  }
+  if (slot != nullptr && slot->value) {
+    if (slot->batch != 0) drop_log.note_chunk(pos, stored_generation);
+    slot->value.reset();
+    account(*slot);
+    chunks.drop(pos);
+    ++counters.evicted_count;
+    report.evicted.push_back(pos);
+  }
+  return true;
+}
+
+void World::Core::drop_leaving() {
+  std::erase_if(leaving, [&](const ChunkPos& pos) { return is_kept(pos) || try_drop(pos); });
+}
+
+// What is dirty and wants to leave goes to the store first, one commit at a time.
+void World::Core::save_leaving() {
+  if (leaving.empty() || eviction_runs || parts_wait_s > 0) return;
+  drop_leaving();
+  const std::vector<ChunkPos> positions(leaving.begin(), leaving.end());
+  std::vector<EntityId> owned;
+  for (const ChunkPos& pos : positions)
+    if (const auto found = entities_by_owner.find(pos); found != entities_by_owner.end())
+      owned.insert(owned.end(), found->second.begin(), found->second.end());
+  Changes changes{.chunks = chunks.cut_some(positions), .entities = entities.cut_some(owned)};
+  if (changes.any_entries()) post_part(SaveKind::eviction, std::move(changes));
+}
+
+// A hand goes round over all chunks. What was used since it came by last is spared once;
+// so those go first that were not used for long.
+void World::Core::keep_budget() {
+  if (options.memory_budget_size == 0 || resident_size <= options.memory_budget_size) return;
+  auto& map = chunks.map();
+  constexpr std::size_t kBucketsPerFrame = 1024;
+  std::vector<ChunkPos> victims;
+  std::size_t freed = 0;
+  const std::size_t excess = resident_size - options.memory_budget_size;
+  for (std::size_t step = 0; step < kBucketsPerFrame && freed < excess; ++step) {
+    if (++budget_hand >= map.bucket_count()) budget_hand = 0;
+    for (auto at = map.begin(budget_hand); at != map.end(budget_hand); ++at) {
+      ChunkExtra& extra = at->second.extra;
+      if (std::exchange(extra.used, false) || !at->second.value || leaving.contains(at->first) ||
+          is_kept(at->first))
+        continue;
+      victims.push_back(at->first);
+      freed += extra.memory_size;
+    }
+  }
+  for (const ChunkPos& pos : victims) leave(pos);
+}
+
+}  // namespace varve

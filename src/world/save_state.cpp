@@ -1,0 +1,83 @@
+#include "world/save_state.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace varve {
+
+void SaveHandle::State::decide(Result<SaveReport> outcome) noexcept {
+  const std::lock_guard lock(mutex_);
+  result_ = std::move(outcome);
+}
+
+void SaveHandle::State::announce() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    stored_.store(result_->has_value(), std::memory_order_release);
+    done_.store(true, std::memory_order_release);
+  }
+  done_changed_.notify_all();
+}
+
+void SaveHandle::State::finish(Result<SaveReport> outcome) noexcept {
+  decide(std::move(outcome));
+  announce();
+}
+
+std::optional<Result<SaveReport>> SaveHandle::State::decided() const {
+  const std::lock_guard lock(mutex_);
+  return result_;
+}
+
+std::optional<Result<SaveReport>> SaveHandle::State::result() const {
+  if (!is_done()) return std::nullopt;
+  return decided();
+}
+
+bool SaveHandle::State::wait(std::optional<Clock::time_point> deadline) {
+  if (!started.load(std::memory_order_acquire)) {
+    if (const auto world = starter.lock(); world && world->on_game_thread())
+      world->start_waiting_save(deadline);
+  }
+  return wait_without_starting(deadline);
+}
+
+bool SaveHandle::State::wait_without_starting(std::optional<Clock::time_point> deadline) {
+  std::unique_lock lock(mutex_);
+  const auto done = [this] { return is_done(); };
+  if (deadline) return done_changed_.wait_until(lock, *deadline, done);
+  done_changed_.wait(lock, done);
+  return true;
+}
+
+SaveHandle::SaveHandle(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
+
+float SaveHandle::progress() const noexcept {
+  if (!state_) return 0;
+  // The store may report the end of its work a moment before the save counts as done.
+  if (state_->is_stored()) return 1;
+  constexpr float kEncodingShare = 0.3F;
+  const float done = kEncodingShare * state_->encoding.fraction() +
+                     (1 - kEncodingShare) * state_->committing.fraction();
+  return std::min(done, 0.999F);
+}
+
+bool SaveHandle::is_durable() const noexcept { return is_stored(); }
+bool SaveHandle::is_stored() const noexcept { return state_ && state_->is_stored(); }
+bool SaveHandle::is_done() const noexcept { return !state_ || state_->is_done(); }
+
+std::optional<Result<SaveReport>> SaveHandle::result() const {
+  if (!state_) return Result<SaveReport>(not_found("no save: this handle belongs to none"));
+  return state_->result();
+}
+
+Result<SaveReport> SaveHandle::wait() {
+  if (state_) state_->wait(std::nullopt);
+  return *result();
+}
+
+bool SaveHandle::wait_for(std::chrono::milliseconds timeout) {
+  return !state_ || state_->wait(State::Clock::now() + timeout);
+}
+
+}  // namespace varve

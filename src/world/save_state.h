@@ -1,0 +1,60 @@
+// What a SaveHandle shows, shared by the handle, the world and the saver.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "varve/save.h"
+
+namespace varve {
+
+// Starts a save that was asked for while another one ran. Only the game thread can: it
+// owns what is to be saved.
+class SaveStarter {
+ public:
+  virtual ~SaveStarter() = default;
+  // Whether this is the thread that may call the next function.
+  virtual bool on_game_thread() const noexcept = 0;
+  // Waits, until `deadline` if there is one, for saves before `state`, and starts it.
+  virtual void start_waiting_save(
+      std::optional<std::chrono::steady_clock::time_point> deadline) noexcept = 0;
+};
+
+struct SaveHandle::State {
+  using Clock = std::chrono::steady_clock;
+
+  // Both are set once, before and after the save begins to run.
+  std::weak_ptr<SaveStarter> starter;
+  std::atomic<bool> started = false;
+
+  Progress encoding;
+  Progress committing;
+
+  // The last two things that happen to a save: what came of it is known, and, once the
+  // world has been told, everybody may know.
+  void decide(Result<SaveReport> outcome) noexcept;
+  void announce() noexcept;
+  void finish(Result<SaveReport> outcome) noexcept;
+
+  bool is_done() const noexcept { return done_.load(std::memory_order_acquire); }
+  bool is_stored() const noexcept { return stored_.load(std::memory_order_acquire); }
+  // nullopt until it is announced; decided() does not wait for that.
+  std::optional<Result<SaveReport>> result() const;
+  std::optional<Result<SaveReport>> decided() const;
+  // False if it is not done at the deadline.
+  bool wait(std::optional<Clock::time_point> deadline);
+  bool wait_without_starting(std::optional<Clock::time_point> deadline);
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable done_changed_;
+  std::optional<Result<SaveReport>> result_;
+  std::atomic<bool> stored_ = false;
+  std::atomic<bool> done_ = false;
+};
+
+}  // namespace varve

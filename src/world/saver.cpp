@@ -1,0 +1,212 @@
+#include "world/saver.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/try.h"
+#include "world/commit_builder.h"
+#include "world/guarded.h"
+#include "world/save_copy.h"
+
+namespace varve {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Below the game: a save has time, a frame has not.
+constexpr int kNiceLevel = 10;
+
+void add_stats(SaveReport& report, const CommitStats& stats) {
+  report.generation = stats.generation;
+  report.meta_size = stats.globals.put_size;
+  report.chunk_count = stats.chunks.put_count;
+  report.chunk_size = stats.chunks.put_size;
+  report.entity_count = stats.entities.put_count;
+  report.entity_size = stats.entities.put_size;
+  report.player_count = stats.players.put_count;
+  report.player_size = stats.players.put_size;
+  for (const KindStats& kind : {stats.chunks, stats.entities, stats.players, stats.globals}) {
+    report.unchanged_count += kind.unchanged_count;
+    report.erased_count += kind.erased_count;
+  }
+  report.written_size = stats.written_size;
+}
+
+template <class Key, class Value>
+std::vector<BatchId> ids_of(const ChangesList& list, Batch<Key, Value> Changes::* kind) {
+  std::vector<BatchId> ids;
+  for (const Changes& changes : list)
+    ids.insert(ids.end(), (changes.*kind).ids.begin(), (changes.*kind).ids.end());
+  return ids;
+}
+
+}  // namespace
+
+Saver::Saver(Store& store, unsigned encode_thread_count,
+             std::function<void(std::list<SaveOutcome>)> deliver)
+    : store_(store),
+      deliver_(std::move(deliver)),
+      encoders_("varve-encode", encode_thread_count, kNiceLevel),
+      copiers_("varve-copy", 1, kNiceLevel),
+      thread_("varve-saver", 1, kNiceLevel) {
+  thread_.post(0, [this] { run(); });
+}
+
+Saver::~Saver() {
+  drain();
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+}
+
+void Saver::post(std::list<SaveJob> job) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.splice(jobs_.end(), job);
+    ++unfinished_count_;
+  }
+  changed_.notify_all();
+}
+
+void Saver::drain() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return unfinished_count_ == 0; });
+}
+
+void Saver::run() {
+  for (;;) {
+    std::list<SaveJob> job;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+      if (jobs_.empty()) return;
+      job.splice(job.end(), jobs_, jobs_.begin());
+    }
+    if (job.front().kind() == SaveKind::copy) {
+      start_copy(std::move(job));
+    } else {
+      run_commit(job.front());
+    }
+  }
+}
+
+void Saver::run_commit(SaveJob& job) {
+  // From here on the changes are carried, whatever happens.
+  carried_.splice(carried_.end(), job.changes);
+  Result<SaveReport> report = guarded(ErrorCode::io, "saving", [&] { return commit_carried(job); });
+  if (report) {
+    carried_.clear();
+  } else {
+    tidy_carried();
+  }
+  finish(job, std::move(report));
+}
+
+Result<SaveReport> Saver::commit_carried(SaveJob& job) {
+  SaveReport report{.start_time = job.start_time};
+  const auto begun_at = Clock::now();
+  report.queued_time = begun_at - job.posted_at;
+
+  BuiltCommit built =
+      build_commit(carried_, encoders_, buffers_, job.state().encoding, encode_count_);
+  const auto encoded_at = Clock::now();
+  report.encode_time = encoded_at - begun_at;
+  keep_aside(built);
+
+  // A part of the world leaves the tick alone: what it brings is newer than the rest, and
+  // the tick says up to where everything is there.
+  built.commit.tick =
+      job.kind() == SaveKind::whole ? std::max(job.tick, store_.tick()) : store_.tick();
+  built.commit.generator = job.generator;
+  built.commit.backup_count = job.backup_count;
+  // Written down before the commit: once it is done nothing may fail any more.
+  SaveOutcome& outcome = job.outcome.front();
+  outcome.unsaved = std::move(built.unsaved);
+  outcome.generator_recorded = job.generator.has_value();
+  outcome.stored_chunks = ids_of(carried_, &Changes::chunks);
+  outcome.stored_entities = ids_of(carried_, &Changes::entities);
+  outcome.stored_players = ids_of(carried_, &Changes::players);
+  outcome.stored_globals = ids_of(carried_, &Changes::globals);
+  VARVE_ASSIGN(const CommitStats stats, store_.commit(built.commit, job.state().committing));
+  add_stats(report, stats);
+  report.commit_time = Clock::now() - encoded_at;
+  report.tick = built.commit.tick;
+  report.problems = std::move(built.problems);
+  return report;
+}
+
+// A damaged chunk is replaced only once its bytes are safe elsewhere.
+void Saver::keep_aside(BuiltCommit& built) {
+  for (const Changes& changes : carried_) {
+    for (const ChunkPos& pos : changes.quarantine) {
+      const Status kept = store_.quarantine(pos);
+      if (kept) continue;
+      const auto same = [&](const ChunkChange& change) { return change.pos == pos; };
+      if (std::erase_if(built.commit.chunks, same) == 0) continue;
+      built.unsaved.push_back(pos);
+      built.problems.push_back(
+          {.key = to_string(pos),
+           .error = kept.error().with_context("keeping its damaged bytes aside")});
+    }
+  }
+}
+
+// A disk that stays full for hours must not make the game keep every value in between.
+void Saver::tidy_carried() noexcept {
+  if (carried_.size() < 2) return;
+  try {
+    ChangesList one;
+    one.push_back(merged(carried_));
+    carried_.swap(one);
+  } catch (...) {
+    // Out of memory. All of it is still there, only not put together.
+  }
+}
+
+void Saver::start_copy(std::list<SaveJob> job) {
+  // What is not stored goes into the next save as well; the copy gets references.
+  carried_.splice(carried_.end(), job.front().changes);
+  auto copy = std::make_shared<SaveJob>(std::move(job.front()));
+  std::shared_ptr<StoreView> view;
+  const Status ready = guarded(ErrorCode::io, "saving a copy", [&]() -> Status {
+    if (!carried_.empty()) copy->changes.push_back(merged(carried_));
+    if (store_.capabilities().pins) {
+      VARVE_ASSIGN(view, store_.pin());
+    }
+    return {};
+  });
+  if (!ready) return finish(*copy, ready.error());
+  auto run = [this, copy, view]() mutable {
+    Result<SaveReport> report = guarded(ErrorCode::io, "saving a copy", [&] {
+      return save_copy(*copy, view ? *view : store_, encoders_, buffers_, encode_count_);
+    });
+    // Before anybody hears that it is done: a pin must be gone before the store is.
+    view.reset();
+    finish(*copy, std::move(report));
+  };
+  // With a pin, saves go on meanwhile; without one nothing may be committed.
+  if (view) {
+    view.reset();
+    copiers_.post(0, std::move(run));
+  } else {
+    run();
+  }
+}
+
+void Saver::finish(SaveJob& job, Result<SaveReport> report) noexcept {
+  if (!report) {
+    SaveOutcome& outcome = job.outcome.front();
+    outcome = {.kind = outcome.kind, .state = std::move(outcome.state)};
+  }
+  const std::shared_ptr<SaveHandle::State> state = job.outcome.front().state;
+  state->decide(std::move(report));
+  deliver_(std::move(job.outcome));
+  state->announce();
+  const std::lock_guard lock(mutex_);
+  --unfinished_count_;
+  changed_.notify_all();
+}
+
+}  // namespace varve

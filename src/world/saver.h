@@ -1,0 +1,73 @@
+// Turns what the game thread cut off into commits, in order, on a thread of its own.
+//
+// Invariants:
+// 1. Commits reach the store in the order in which they were posted.
+// 2. What a failed commit held is not lost and never comes late: it is carried into the
+//    next commit, where newer changes of the same records win.
+// 3. An outcome is delivered before its handle says that the save is done.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <mutex>
+
+#include "varve/chunk.h"
+#include "world/save_job.h"
+#include "world/thread_pool.h"
+
+namespace varve {
+
+struct BuiltCommit;
+
+class Saver {
+ public:
+  // `deliver` is called on the saver's threads, one call at a time for each of them. It
+  // must neither block nor throw.
+  Saver(Store& store, unsigned encode_thread_count,
+        std::function<void(std::list<SaveOutcome>)> deliver);
+  // Runs everything that was posted.
+  ~Saver();
+
+  // A list of one, so that posting needs no memory.
+  void post(std::list<SaveJob> job) noexcept;
+  // Waits until everything that was posted is done, copies included.
+  void drain();
+
+  // How often a chunk was encoded.
+  std::uint64_t encode_count() const noexcept {
+    return encode_count_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  void run();
+  void run_commit(SaveJob& job);
+  void start_copy(std::list<SaveJob> job);
+  // Commits everything that is carried.
+  Result<SaveReport> commit_carried(SaveJob& job);
+  void keep_aside(BuiltCommit& built);
+  void tidy_carried() noexcept;
+  void finish(SaveJob& job, Result<SaveReport> report) noexcept;
+
+  Store& store_;
+  std::function<void(std::list<SaveOutcome>)> deliver_;
+  BufferPool buffers_;
+  std::atomic<std::uint64_t> encode_count_ = 0;
+
+  // What is not stored yet although it was cut; touched by the saver's thread alone.
+  ChangesList carried_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::list<SaveJob> jobs_;
+  std::size_t unfinished_count_ = 0;
+  bool stopping_ = false;
+
+  ThreadPool encoders_;
+  ThreadPool copiers_;
+  ThreadPool thread_;  // one job: run()
+};
+
+}  // namespace varve

@@ -1,0 +1,155 @@
+#include "world/thread_pool.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <utility>
+
+namespace varve {
+namespace {
+
+// Linux keeps 15 bytes and the zero; a longer name is refused as a whole.
+constexpr std::size_t kThreadNameSizeMax = 15;
+
+std::string thread_name(std::string_view name, std::size_t index) {
+  const std::string number = "-" + std::to_string(index);
+  return std::string(name.substr(0, kThreadNameSizeMax - number.size())) + number;
+}
+
+void set_up_this_thread([[maybe_unused]] const std::string& name,
+                        [[maybe_unused]] int nice_level) noexcept {
+#ifdef __linux__
+  pthread_setname_np(pthread_self(), name.c_str());
+  // On Linux a thread has a nice level of its own, whatever POSIX says about processes.
+  if (nice_level != 0) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nice_level);
+#endif
+}
+
+// What the threads that take part in one run_all share. A helper may come to it when all
+// is done and the caller has gone; it then finds no index left and does not touch `fn`.
+struct Round {
+  Round(std::size_t of_count, const std::function<void(std::size_t)>& of_fn)
+      : count(of_count), fn(&of_fn) {}
+
+  void help() noexcept {
+    for (std::size_t index = next++; index < count; index = next++) {
+      std::exception_ptr failure;
+      try {
+        (*fn)(index);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      const std::lock_guard lock(mutex);
+      if (failure != nullptr && first_failure == nullptr) first_failure = std::move(failure);
+      if (++done_count == count) all_done.notify_all();
+    }
+  }
+
+  const std::size_t count;
+  const std::function<void(std::size_t)>* const fn;
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  std::condition_variable all_done;
+  std::size_t done_count = 0;
+  std::exception_ptr first_failure;
+};
+
+}  // namespace
+
+ThreadPool::ThreadPool(std::string_view name, std::size_t thread_count, int nice_level,
+                       OnException on_exception)
+    : on_exception_(std::move(on_exception)) {
+  threads_.reserve(thread_count);
+  for (std::size_t i = 0; i < thread_count; ++i) {
+    try {
+      threads_.emplace_back(&ThreadPool::work, this, thread_name(name, i), nice_level);
+    } catch (...) {
+      if (threads_.empty()) throw;
+      break;
+    }
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  decltype(queue_) dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+    dropped.swap(queue_);
+  }
+  wake_.notify_all();
+  // Before the threads are waited for: a job that runs may wait for the end of one that
+  // does not, and will see it as a broken promise.
+  dropped.clear();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ThreadPool::post(int priority, Job job) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_stopping_) return;
+    queue_.emplace(std::pair(-std::int64_t{priority}, posted_count_++), std::move(job));
+  }
+  wake_.notify_one();
+}
+
+std::size_t ThreadPool::pending_count() const {
+  const std::lock_guard lock(mutex_);
+  return queue_.size();
+}
+
+void ThreadPool::run_all(std::size_t count, const std::function<void(std::size_t)>& fn) {
+  if (count == 0) return;
+  const auto round = std::make_shared<Round>(count, fn);
+  try {
+    for (std::size_t i = std::min(count - 1, threads_.size()); i > 0; --i)
+      post(std::numeric_limits<int>::max(), [round] { round->help(); });
+  } catch (...) {  // Out of memory: then with fewer helpers.
+  }
+  round->help();
+  std::unique_lock lock(round->mutex);
+  round->all_done.wait(lock, [&] { return round->done_count == count; });
+  // Taken out, so that it dies on this thread and not on that of the last helper.
+  const std::exception_ptr failure = std::exchange(round->first_failure, nullptr);
+  lock.unlock();
+  if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+void ThreadPool::work(const std::string& name, int nice_level) {
+  set_up_this_thread(name, nice_level);
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [this] { return is_stopping_ || !queue_.empty(); });
+    if (is_stopping_) return;
+    auto next = queue_.extract(queue_.begin());
+    lock.unlock();
+    run(next.mapped());
+    // What the job held goes now: destroying it may post, and may not wait for the next job.
+    next = {};
+    lock.lock();
+  }
+}
+
+void ThreadPool::run(const Job& job) noexcept {
+  const auto report = [this](std::string_view text) noexcept {
+    try {
+      if (on_exception_) on_exception_(text);
+    } catch (...) {  // There is nobody left to tell.
+    }
+  };
+  try {
+    job();
+  } catch (const std::exception& e) {
+    report(e.what());
+  } catch (...) {
+    report("an exception that is no std::exception");
+  }
+}
+
+}  // namespace varve

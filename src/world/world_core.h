@@ -1,0 +1,178 @@
+// The inside of a World: its state, and what several of its calls share.
+//
+// All of it belongs to the game thread, except the two mailboxes, which background threads
+// fill and the game thread empties. world_*.cpp implement the public calls, core_*.cpp what
+// is below.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "varve/world.h"
+#include "world/autosave_timer.h"
+#include "world/chunk_source.h"
+#include "world/drop_log.h"
+#include "world/loader.h"
+#include "world/logger.h"
+#include "world/mailbox.h"
+#include "world/record_table.h"
+#include "world/saver.h"
+
+namespace varve {
+
+struct ChunkExtra {
+  std::size_t memory_size = 0;
+  bool used = true;     // since the budget's hand came by last
+  bool queued = false;  // waits for write-through
+};
+
+using ChunkTable = RecordTable<ChunkPos, ChunkRef, ChunkExtra>;
+using EntityTable = RecordTable<EntityId, EntityValue>;
+using NamedTable = RecordTable<std::string, Bytes>;
+
+// What options must hold, wherever they come from.
+Status check_autosave(const AutosaveConfig& config, const Capabilities& can);
+Status check_write_through(const WriteThroughConfig& config);
+Status check_timed_saves(const TimedSaveConfig& config);
+
+struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core> {
+  World* owner = nullptr;
+
+  Core(std::unique_ptr<Store> opened, WorldOptions chosen, const AutosaveConfig& autosave_config);
+  ~Core() override;
+
+  // --- What it stands on --------------------------------------------------------------
+  std::unique_ptr<Store> store;
+  WorldOptions options;
+  Logger logger;
+  std::optional<GeneratorId> generator_to_record = {};  // until a commit has it
+
+  // --- Records ------------------------------------------------------------------------
+  ChunkTable chunks;
+  EntityTable entities;
+  NamedTable players;
+  NamedTable globals;
+  std::unordered_map<ChunkPos, std::unordered_set<EntityId>> entities_by_owner;
+  // Positions whose stored chunk could not be read, and those of them that were replaced.
+  std::unordered_set<ChunkPos> damaged;
+  std::unordered_set<ChunkPos> to_quarantine;
+  std::uint64_t tick_number = 0;
+  bool paused = false;
+  bool closed = false;
+  std::uint32_t session_seed = 0;
+  std::uint32_t session_entity_count = 0;
+
+  // Success if records may be changed now; `pos` and so on are checked by the next ones.
+  Status check_writable() const;
+  Status check_pos(const ChunkPos& pos) const;
+  std::size_t dirty_record_count() const noexcept;
+
+  Result<bool> edit_chunk(const ChunkPos& pos, ByteView edit);
+  Result<bool> edit_chunk_with(const ChunkPos& pos, const std::function<void(Chunk&)>& fn);
+  bool is_exclusive(const ChunkTable::Slot& slot) const noexcept;
+  ChunkRef clone(const ChunkRef& chunk);
+  void chunk_changed(const ChunkPos& pos, ChunkTable::Slot& slot);
+  void take_in(const ChunkPos& pos, LoadedChunk loaded);
+  void account(ChunkTable::Slot& slot);
+  void set_owner(EntityId id, const std::optional<ChunkPos>& before,
+                 const std::optional<ChunkPos>& after);
+  void change_entity(EntityId id, std::optional<EntityValue> value);
+
+  // --- Saving -------------------------------------------------------------------------
+  AutosaveTimer autosave;
+  std::shared_ptr<SaveHandle::State> running_save = {};  // of the whole world
+  std::shared_ptr<SaveHandle::State> waiting_save = {};
+  std::optional<Result<SaveReport>> last_save = {};
+  bool in_before_save = false;
+  std::uint64_t stored_generation = 0;
+  std::uint64_t stored_tick = 0;
+  double players_elapsed_s = 0;
+  double globals_elapsed_s = 0;
+  std::vector<ChunkPos> write_through_queue = {};
+  std::shared_ptr<SaveHandle::State> running_write_through = {};
+  bool eviction_runs = false;
+  // After a part failed, parts wait; the time doubles as with autosave.
+  double parts_wait_s = 0;
+  double parts_backoff_s = 0;
+  bool part_failed = false;
+  // Erased records, to be forgotten once their erasure is stored.
+  std::vector<ChunkPos> erased_chunks = {};
+  std::vector<EntityId> erased_entities = {};
+  std::vector<std::string> erased_players = {};
+  std::vector<std::string> erased_globals = {};
+  std::vector<std::string> leaving_players = {};
+
+  bool on_game_thread() const noexcept override;
+  void start_waiting_save(
+      std::optional<SaveHandle::State::Clock::time_point> deadline) noexcept override;
+  std::shared_ptr<SaveHandle::State> new_save_state();
+  void start_save(const std::shared_ptr<SaveHandle::State>& state);
+  Changes cut_everything();
+  void run_before_save();
+  void post(SaveKind kind, Changes changes, std::shared_ptr<SaveHandle::State> state,
+            SaveHandle::State::Clock::time_point begun_at, std::string copy_path = {},
+            const Format* copy_format = nullptr);
+  void post_part(SaveKind kind, Changes changes);
+  // Takes in what the saver finished.
+  void collect();
+  void take_outcome(SaveOutcome& outcome);
+  void forget_erased();
+  void saves_every_now_and_then(double dt_s);
+  void queue_write_through(const ChunkPos& pos, ChunkTable::Slot& slot);
+  void flush_write_through();
+
+  // --- Streaming ----------------------------------------------------------------------
+  struct PendingLoad {
+    std::uint64_t ticket = 0;
+    std::uint64_t generation = 0;  // of the store when it was asked for, or earlier
+    int priority = 0;
+  };
+  struct PlacedWindow {
+    Window window = {};
+    ChunkBox load_box = {};
+    ChunkBox keep_box = {};
+  };
+  std::unordered_map<ChunkPos, PendingLoad> loads;
+  std::uint64_t next_ticket = 1;
+  DropLog drop_log;
+  std::map<std::uint64_t, PlacedWindow> windows;
+  std::unordered_set<ChunkPos> leaving;     // to be dropped with their entities when stored
+  std::vector<ChunkPos> here_already = {};  // requested while in memory
+  std::size_t resident_count = 0;
+  std::size_t resident_size = 0;
+  std::size_t budget_hand = 0;  // a bucket of the chunk table
+  UpdateReport report;
+
+  void request_load(const ChunkPos& pos, int priority);
+  void take_loads();
+  void take_load(LoadOutcome& outcome);
+  bool is_kept(const ChunkPos& pos) const noexcept;
+  void leave(const ChunkPos& pos);
+  bool try_drop(const ChunkPos& pos);
+  void drop_leaving();
+  void save_leaving();
+  void keep_budget();
+  void trim_drop_log();
+
+  // --- Telemetry ----------------------------------------------------------------------
+  Telemetry counters;
+  void note_error(LogLevel level, std::string_view what, const Error& error);
+
+  // --- Threads ------------------------------------------------------------------------
+  std::atomic<std::thread::id> game_thread;
+  Mailbox<SaveOutcome> saves_done;
+  Mailbox<LoadOutcome> loads_done;
+  ChunkSource source;
+  std::unique_ptr<Loader> loader;
+  std::unique_ptr<Saver> saver;
+};
+
+}  // namespace varve

@@ -1,0 +1,141 @@
+// Opening and closing a World.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/try.h"
+#include "store/format_registry.h"
+#include "varve/format.h"
+#include "world/guarded.h"
+#include "world/world_core.h"
+
+namespace varve {
+namespace {
+
+// The format the options, the path or what is there name.
+Result<const Format*> format_to_open(std::string_view path, const WorldOptions& options) {
+  if (!options.format.empty()) return find_format(options.format);
+  if (const Format* named = format_named_by(path)) return named;
+  return detect_format(path);
+}
+
+Result<const Format*> format_to_create(std::string_view path, const WorldOptions& options) {
+  if (!options.format.empty()) return find_format(options.format);
+  if (const Format* named = format_named_by(path)) return named;
+  return invalid_argument(
+      fmt::format("'{}': a new world needs a format; set WorldOptions::format", path));
+}
+
+Status check_generator(const Store& store, const WorldOptions& options) {
+  const std::optional<GeneratorId> saved = store.generator();
+  if (!saved || !options.generator || options.accept_other_generator) return {};
+  const GeneratorId given = options.generator->id();
+  if (given == *saved) return {};
+  return invalid_argument(fmt::format(
+      "this save was made with generator '{}' version {} and would be opened with '{}' version {}: "
+      "chunks nobody changed would come out different; give it the old generator, or set "
+      "accept_other_generator if that is meant",
+      saved->name, saved->version, given.name, given.version));
+}
+
+Result<AutosaveConfig> choose_autosave(const Store& store, const WorldOptions& options) {
+  if (!options.autosave) {
+    const StoreDefaults& defaults = store.defaults();
+    return AutosaveConfig{.interval_s = defaults.autosave_interval_s,
+                          .max_backups = store.capabilities().backups ? defaults.max_backups : 0};
+  }
+  VARVE_TRY(check_autosave(*options.autosave, store.capabilities()));
+  return *options.autosave;
+}
+
+}  // namespace
+
+Status check_autosave(const AutosaveConfig& config, const Capabilities& can) {
+  VARVE_TRY(AutosaveTimer::check(config));
+  if (config.max_backups != 0 && !can.backups)
+    return unsupported(fmt::format(
+        "autosave: the format '{}' keeps no backups; set max_backups to 0", can.format));
+  return {};
+}
+
+Result<std::unique_ptr<World>> World::on(std::unique_ptr<Store> store, WorldOptions options) {
+  if (!store) return invalid_argument("World::on: there is no store");
+  if (!options.chunk_type) options.chunk_type = raw_chunks();
+  return guarded(ErrorCode::io, "opening the world", [&]() -> Result<std::unique_ptr<World>> {
+    VARVE_TRY(check_generator(*store, options));
+    VARVE_TRY(check_write_through(options.write_through));
+    VARVE_TRY(check_timed_saves(options.timed_saves));
+    VARVE_ASSIGN(const AutosaveConfig autosave, choose_autosave(*store, options));
+    auto core = std::make_shared<Core>(std::move(store), std::move(options), autosave);
+    std::unique_ptr<World> world(new World(core));
+    core->owner = world.get();
+    return world;
+  });
+}
+
+Result<std::unique_ptr<World>> World::open(std::string_view path, WorldOptions options) {
+  VARVE_ASSIGN(const Format* format, format_to_open(path, options));
+  VARVE_ASSIGN(std::unique_ptr<Store> store, format->open(path));
+  return on(std::move(store), std::move(options));
+}
+
+Result<std::unique_ptr<World>> World::create(std::string_view path, WorldOptions options) {
+  VARVE_ASSIGN(const Format* format, format_to_create(path, options));
+  VARVE_ASSIGN(std::unique_ptr<Store> store, format->create(path));
+  return on(std::move(store), std::move(options));
+}
+
+Result<std::unique_ptr<World>> World::open_or_create(std::string_view path, WorldOptions options) {
+  Result<std::unique_ptr<World>> opened = open(path, options);
+  if (opened || opened.error().code() != ErrorCode::not_found) return opened;
+  return create(path, std::move(options));
+}
+
+World::World(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+
+World::~World() {
+  Core& core = *core_;
+  if (core.closed) return;
+  core.saver->drain();
+  core.collect();
+  if (const std::size_t count = core.dirty_record_count(); count != 0)
+    core.logger.log(LogLevel::warning, "a world was dropped without close(); changes are lost",
+                    {{"records", std::to_string(count)}});
+}
+
+Status World::close(Unsaved unsaved) {
+  Core& core = *core_;
+  if (core.closed) return {};
+  core.game_thread = std::this_thread::get_id();
+  // A save that waits is started by its predecessor's end, and is the last one.
+  while (core.running_save) {
+    core.running_save->wait_without_starting(std::nullopt);
+    core.collect();
+  }
+  if (unsaved == Unsaved::save) {
+    SaveHandle last = save();
+    Result<SaveReport> saved = last.wait();
+    core.collect();
+    if (!saved) return saved.error().with_context("closing: the world stays open");
+    if (!saved->problems.empty()) {
+      const RecordProblem& first = saved->problems.front();
+      return first.error.with_context(fmt::format(
+          "closing: {} records could not be saved and the world stays open; the first is {}",
+          saved->problems.size(), first.key));
+    }
+  }
+  core.closed = true;
+  core.loader.reset();
+  core.saver.reset();  // copies end here too
+  core.collect();
+  return core.store->close();
+}
+
+const Store& World::store() const { return *core_->store; }
+
+Result<std::unique_ptr<StoreView>> World::pin() {
+  if (core_->closed) return invalid_argument("the world is closed");
+  return core_->store->pin();
+}
+
+}  // namespace varve

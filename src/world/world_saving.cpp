@@ -1,0 +1,154 @@
+// The calls of a World about time and saving.
+#include <cmath>
+#include <utility>
+
+#include "base/try.h"
+#include "varve/format.h"
+#include "world/guarded.h"
+#include "world/world_core.h"
+
+namespace varve {
+namespace {
+
+SaveHandle failed(Error error) {
+  auto state = std::make_shared<SaveHandle::State>();
+  state->finish(std::move(error));
+  return SaveHandle(std::move(state));
+}
+
+}  // namespace
+
+const UpdateReport& World::update(double dt_s) {
+  Core& core = *core_;
+  core.report.loaded.clear();
+  core.report.failed.clear();
+  core.report.evicted.clear();
+  if (core.closed) return core.report;
+  core.game_thread.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  const Status updated = guarded(ErrorCode::io, "update", [&]() -> Status {
+    core.collect();
+    core.take_loads();
+    core.keep_budget();
+    core.saves_every_now_and_then(dt_s);
+    return {};
+  });
+  if (!updated) core.note_error(LogLevel::error, "update failed", updated.error());
+  return core.report;
+}
+
+std::uint64_t World::tick() {
+  Core& core = *core_;
+  if (!core.paused && !core.closed) ++core.tick_number;
+  return core.tick_number;
+}
+std::uint64_t World::current_tick() const { return core_->tick_number; }
+
+void World::pause() { core_->paused = true; }
+void World::resume() { core_->paused = false; }
+bool World::is_paused() const { return core_->paused; }
+
+SaveHandle World::save() {
+  Core& core = *core_;
+  if (core.closed) return failed(invalid_argument("the world is closed"));
+  core.game_thread.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  core.collect();
+  // The hook of a save that is about to be cut: what it changes is in that one.
+  if (core.in_before_save) return SaveHandle(core.running_save);
+  if (core.running_save) {
+    if (!core.waiting_save) core.waiting_save = core.new_save_state();
+    return SaveHandle(core.waiting_save);
+  }
+  const auto state = core.new_save_state();
+  core.start_save(state);
+  return SaveHandle(state);
+}
+
+SaveHandle World::save_to(std::string_view path, std::string_view format) {
+  Core& core = *core_;
+  if (core.closed) return failed(invalid_argument("the world is closed"));
+  if (path.empty()) return failed(invalid_argument("save_to: the path is empty"));
+  core.collect();
+  const Result<const Format*> target =
+      find_format(format.empty() ? core.store->capabilities().format : format);
+  if (!target) return failed(target.error());
+  core.run_before_save();
+  const auto begun_at = SaveHandle::State::Clock::now();
+  auto state = core.new_save_state();
+  state->started = true;
+  core.post(SaveKind::copy, core.cut_everything(), state, begun_at, std::string(path), *target);
+  return SaveHandle(std::move(state));
+}
+
+SaveHandle World::player_left(std::string_view id) {
+  Core& core = *core_;
+  if (core.closed) return failed(invalid_argument("the world is closed"));
+  core.collect();
+  const std::string key(id);
+  const NamedTable::Slot* slot = core.players.find(key);
+  auto state = core.new_save_state();
+  state->started = true;
+  if (slot == nullptr || !core.players.is_dirty(*slot)) {
+    core.players.drop(key);
+    state->finish(SaveReport{.generation = core.stored_generation, .tick = core.stored_tick});
+    return SaveHandle(std::move(state));
+  }
+  core.leaving_players.push_back(key);
+  // If a save took it already, this one has nothing new and ends after that one.
+  Changes changes{.players = core.players.cut_some(std::span(&key, 1))};
+  core.post(SaveKind::timed, std::move(changes), state, SaveHandle::State::Clock::now());
+  return SaveHandle(std::move(state));
+}
+
+bool World::is_saving() const { return core_->running_save || core_->waiting_save; }
+std::optional<Result<SaveReport>> World::last_save() const { return core_->last_save; }
+
+Status World::set_autosave(const AutosaveConfig& config) {
+  VARVE_TRY(check_autosave(config, core_->store->capabilities()));
+  core_->autosave.set(config);
+  return {};
+}
+AutosaveConfig World::autosave() const { return core_->autosave.config(); }
+
+Status check_write_through(const WriteThroughConfig& config) {
+  if (config.async_save_queue_size == 0)
+    return invalid_argument("write-through: async_save_queue_size must be at least 1");
+  return {};
+}
+
+Status World::set_write_through(const WriteThroughConfig& config) {
+  Core& core = *core_;
+  VARVE_TRY(check_write_through(config));
+  core.options.write_through = config;
+  return {};
+}
+
+Status check_timed_saves(const TimedSaveConfig& config) {
+  for (const double seconds : {config.players_s, config.globals_s})
+    if (!(seconds >= 0) || !std::isfinite(seconds))
+      return invalid_argument("timed saves: times are seconds, or 0 for none");
+  return {};
+}
+
+Status World::set_timed_saves(const TimedSaveConfig& config) {
+  VARVE_TRY(check_timed_saves(config));
+  core_->options.timed_saves = config;
+  return {};
+}
+
+void World::set_memory_budget(std::size_t size) { core_->options.memory_budget_size = size; }
+
+Telemetry World::telemetry() {
+  Core& core = *core_;
+  core.collect();
+  Telemetry now = core.counters;
+  now.encode_count = core.saver ? core.saver->encode_count() : now.encode_count;
+  now.dirty_chunk_count = core.chunks.dirty_count();
+  now.dirty_record_count = core.dirty_record_count();
+  now.queue_count = core.write_through_queue.size();
+  now.resident_chunk_count = core.resident_count;
+  now.resident_size = core.resident_size;
+  now.loads_in_flight = core.loads.size();
+  return now;
+}
+
+}  // namespace varve

@@ -1,0 +1,83 @@
+// The calls of a World about which chunks are in memory.
+#include <vector>
+
+#include "base/try.h"
+#include "world/guarded.h"
+#include "world/window_boxes.h"
+#include "world/world_core.h"
+
+namespace varve {
+
+Status World::request(const ChunkPos& pos, int priority) {
+  Core& core = *core_;
+  if (core.closed) return invalid_argument("the world is closed");
+  VARVE_TRY(core.check_pos(pos));
+  return guarded(ErrorCode::invalid_argument, "requesting a chunk", [&]() -> Status {
+    core.leaving.erase(pos);
+    if (ChunkTable::Slot* slot = core.chunks.find(pos); slot != nullptr && slot->value) {
+      slot->extra.used = true;
+      core.here_already.push_back(pos);
+      return {};
+    }
+    if (const auto pending = core.loads.find(pos); pending != core.loads.end()) {
+      if (priority <= pending->second.priority) return {};
+      pending->second.priority = priority;
+      core.loader->raise(pos, priority);
+      return {};
+    }
+    core.request_load(pos, priority);
+    return {};
+  });
+}
+
+Status World::set_window(std::uint64_t id, const Window& window) {
+  Core& core = *core_;
+  if (core.closed) return invalid_argument("the world is closed");
+  VARVE_TRY(core.check_pos(window.centre));
+  VARVE_ASSIGN(const ChunkBox load, load_box(window));
+  VARVE_ASSIGN(const ChunkBox keep, keep_box(window));
+  return guarded(ErrorCode::invalid_argument, "moving a window", [&]() -> Status {
+    const auto found = core.windows.find(id);
+    const bool is_new = found == core.windows.end();
+    const Core::PlacedWindow before = is_new ? Core::PlacedWindow{} : found->second;
+    core.windows[id] = {.window = window, .load_box = load, .keep_box = keep};
+    const auto want = [&](const ChunkPos& pos) {
+      core.leaving.erase(pos);
+      const ChunkTable::Slot* slot = core.chunks.find(pos);
+      if ((slot == nullptr || !slot->value) && !core.loads.contains(pos))
+        core.request_load(pos, priority_of(pos, window));
+    };
+    if (is_new) {
+      for_each_in(load, want);
+      return {};
+    }
+    for_each_in_difference(load, before.load_box, want);
+    for_each_in_difference(before.keep_box, keep, [&](const ChunkPos& pos) {
+      if (!core.is_kept(pos)) core.leave(pos);
+    });
+    return {};
+  });
+}
+
+void World::remove_window(std::uint64_t id) {
+  Core& core = *core_;
+  const auto found = core.windows.find(id);
+  if (found == core.windows.end() || core.closed) return;
+  const ChunkBox box = found->second.keep_box;
+  core.windows.erase(found);
+  // Whatever is in memory or on its way there, and was kept by this window alone.
+  std::vector<ChunkPos> gone;
+  const auto consider = [&](const ChunkPos& pos) {
+    if (box.contains(pos) && !core.is_kept(pos)) gone.push_back(pos);
+  };
+  for (const auto& [pos, slot] : core.chunks.map()) consider(pos);
+  for (const auto& [pos, load] : core.loads) consider(pos);
+  for (const auto& [pos, ids] : core.entities_by_owner) consider(pos);
+  for (const ChunkPos& pos : gone) core.leave(pos);
+}
+
+void World::evict(const ChunkPos& pos) {
+  if (!core_->closed) core_->leave(pos);
+}
+
+}  // namespace varve
