@@ -24,7 +24,8 @@ std::size_t bucket_of(double microseconds) noexcept {
   const double fraction = 2 * std::frexp(microseconds / kFinest, &exponent);
   const int quarter =
       (fraction >= kQuarters[1]) + (fraction >= kQuarters[2]) + (fraction >= kQuarters[3]);
-  return static_cast<std::size_t>(1 + 4 * (exponent - 1) + quarter);
+  const int index = 1 + 4 * (exponent - 1) + quarter;
+  return static_cast<std::size_t>(index);
 }
 
 }  // namespace

@@ -10,7 +10,8 @@ void Logger::log(LogLevel level, std::string message, decltype(LogEvent::fields)
   const std::lock_guard lock(mutex_);
   try {
     callback_(event);
-  } catch (...) {  // A save must not fail because its log line did.
+  } catch (...) {  // NOLINT(bugprone-empty-catch)
+    // A save must not fail because its log line did.
   }
 }
 

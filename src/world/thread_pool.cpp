@@ -110,7 +110,8 @@ void ThreadPool::run_all(std::size_t count, const std::function<void(std::size_t
   try {
     for (std::size_t i = std::min(count - 1, threads_.size()); i > 0; --i)
       post(std::numeric_limits<int>::max(), [round] { round->help(); });
-  } catch (...) {  // Out of memory: then with fewer helpers.
+  } catch (...) {  // NOLINT(bugprone-empty-catch)
+    // Out of memory: then with fewer helpers.
   }
   round->help();
   std::unique_lock lock(round->mutex);
@@ -140,7 +141,8 @@ void ThreadPool::run(const Job& job) noexcept {
   const auto report = [this](std::string_view text) noexcept {
     try {
       if (on_exception_) on_exception_(text);
-    } catch (...) {  // There is nobody left to tell.
+    } catch (...) {  // NOLINT(bugprone-empty-catch)
+      // There is nobody left to tell.
     }
   };
   try {
