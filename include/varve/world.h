@@ -84,7 +84,7 @@ class World {
   // the store. Blocks. If saving fails the world stays open with everything in it: make
   // room and close again, save_to() somewhere else, or discard.
   Status close(Unsaved unsaved = Unsaved::save);
-  // Waits for saves that run, and drops what is dirty with a warning in the log.
+  // Waits for saves that were asked for, and drops what is dirty with a warning in the log.
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;

@@ -22,6 +22,13 @@ void World::Core::start_waiting_save(std::optional<Clock::time_point> deadline) 
   }
 }
 
+void World::Core::finish_saves() {
+  while (running_save) {
+    running_save->wait_without_starting(std::nullopt);
+    collect();
+  }
+}
+
 std::shared_ptr<SaveHandle::State> World::Core::new_save_state() {
   auto state = std::make_shared<SaveHandle::State>();
   state->starter = weak_from_this();

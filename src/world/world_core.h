@@ -114,6 +114,8 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   void start_waiting_save(
       std::optional<SaveHandle::State::Clock::time_point> deadline) noexcept override;
   std::shared_ptr<SaveHandle::State> new_save_state();
+  // Waits for the save that runs, and for the one that waits, which begins with its end.
+  void finish_saves();
   void start_save(const std::shared_ptr<SaveHandle::State>& state);
   Changes cut_everything();
   void run_before_save();

@@ -96,6 +96,7 @@ World::World(std::shared_ptr<Core> core) : core_(std::move(core)) {}
 World::~World() {
   Core& core = *core_;
   if (core.closed) return;
+  core.finish_saves();
   core.saver->drain();
   core.collect();
   if (const std::size_t count = core.dirty_record_count(); count != 0)
@@ -107,11 +108,7 @@ Status World::close(Unsaved unsaved) {
   Core& core = *core_;
   if (core.closed) return {};
   core.game_thread = std::this_thread::get_id();
-  // A save that waits is started by its predecessor's end, and is the last one.
-  while (core.running_save) {
-    core.running_save->wait_without_starting(std::nullopt);
-    core.collect();
-  }
+  core.finish_saves();
   if (unsaved == Unsaved::save) {
     SaveHandle last = save();
     Result<SaveReport> saved = last.wait();

@@ -103,10 +103,17 @@ struct FlatWorld {
   int at(const ChunkPos& pos, std::size_t offset);
   // The byte in the store; -1 if the chunk was never saved.
   int stored_at(const ChunkPos& pos, std::size_t offset) const;
-  // Calls update() until `done`.
+  // Calls update() until `done`, which may look at what each call reports.
   template <class Fn>
   void update_until(const Fn& done) {
-    while (!done()) world->update(0);
+    for (;;) {
+      const UpdateReport& report = world->update(0);
+      if constexpr (std::is_invocable_v<Fn, const UpdateReport&>) {
+        if (done(report)) return;
+      } else {
+        if (done()) return;
+      }
+    }
   }
 
   std::string path = fresh_memory_path();

@@ -1,0 +1,495 @@
+// What can go wrong while a world runs: each a clear error, and nothing lost.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <stdexcept>
+#include <vector>
+
+#include "contract/one_file_store.h"
+#include "io/sim/sim_disk.h"
+#include "support/scratch_dir.h"
+#include "world/sample_world.h"
+
+namespace varve::test {
+namespace {
+
+constexpr ChunkPos kHere(1, 2);
+constexpr ChunkPos kThere(3, 4);
+
+WorldOptions flat_options() {
+  return {.chunk_type = raw_chunks(kFlatChunkSize), .generator = std::make_shared<FlatGenerator>()};
+}
+
+Result<std::unique_ptr<World>> create_on(Vfs& vfs, const std::string& path) {
+  auto store = OneFileStore::create(vfs, path);
+  if (!store) return store.error();
+  return World::on(*std::move(store), flat_options());
+}
+
+Result<std::unique_ptr<World>> open_on(Vfs& vfs, const std::string& path) {
+  auto store = OneFileStore::open(vfs, path);
+  if (!store) return store.error();
+  return World::on(*std::move(store), flat_options());
+}
+
+void set(World& world, const ChunkPos& pos, std::uint8_t value) {
+  ASSERT_TRUE(world.load_now(pos));
+  const std::byte byte{value};
+  ASSERT_TRUE(world.edit(pos, RawChunk::edit_of(0, {&byte, 1})));
+}
+
+int get(World& world, const ChunkPos& pos) {
+  const auto chunk = world.load_now(pos);
+  return chunk ? static_cast<int>(chunk->as<RawChunk>().view()[0]) : -1;
+}
+
+// --- The disk ------------------------------------------------------------------------------
+
+// Every operation of a save fails in turn; the world keeps everything and the next save
+// has it.
+TEST(WorldBadDays, ASaveThatFailsHalfWayLosesNothing) {
+  for (const ErrorCode code : {ErrorCode::io, ErrorCode::out_of_space}) {
+    for (std::uint64_t failing = 1;; ++failing) {
+      sim::SimDisk disk;
+      auto opened = create_on(disk, "save");
+      ASSERT_TRUE(opened) << opened.error().message();
+      World& world = **opened;
+      set(world, kHere, 1);
+      ASSERT_TRUE(world.save().wait());
+      set(world, kHere, 2);
+      set(world, kThere, 2);
+      const std::uint64_t before = disk.op_count();
+      disk.set_fault(sim::Fault{.op_number = before + failing, .code = code});
+      const auto saved = world.save().wait();
+      disk.set_fault({});
+      if (saved && disk.op_count() < before + failing) break;  // nothing was left to fail
+      if (!saved) {
+        EXPECT_EQ(world.state(kHere), ChunkState::dirty);
+        EXPECT_EQ(world.state(kThere), ChunkState::dirty);
+        EXPECT_EQ(world.telemetry().last_error->message(), saved.error().message());
+      }
+      EXPECT_EQ(get(world, kHere), 2);
+      const auto again = world.save().wait();
+      ASSERT_TRUE(again) << again.error().message();
+      ASSERT_TRUE(world.close());
+      auto reopened = open_on(disk, "save");
+      ASSERT_TRUE(reopened) << reopened.error().message();
+      EXPECT_EQ(get(**reopened, kHere), 2);
+      EXPECT_EQ(get(**reopened, kThere), 2);
+    }
+  }
+}
+
+TEST(WorldBadDays, AFullDiskIsSaidAndTheNextSaveWithRoomHasEverything) {
+  sim::SimDisk disk;
+  auto opened = create_on(disk, "save");
+  ASSERT_TRUE(opened);
+  World& world = **opened;
+  set(world, kHere, 1);
+  ASSERT_TRUE(world.save().wait());
+  disk.set_capacity(3 * kFlatChunkSize);
+  for (int x = 0; x < 20; ++x) set(world, {x, 9}, 5);
+  const auto saved = world.save().wait();
+  ASSERT_FALSE(saved);
+  EXPECT_EQ(saved.error().code(), ErrorCode::out_of_space);
+  EXPECT_EQ(world.telemetry().dirty_chunk_count, 20U);
+  // Closing does not throw it away either.
+  const Status closed = world.close();
+  ASSERT_FALSE(closed);
+  EXPECT_NE(closed.error().message().find("stays open"), std::string::npos);
+  EXPECT_EQ(get(world, {7, 9}), 5);
+  disk.set_capacity(1 << 20);
+  ASSERT_TRUE(world.close());
+  auto reopened = open_on(disk, "save");
+  ASSERT_TRUE(reopened);
+  for (int x = 0; x < 20; ++x) EXPECT_EQ(get(**reopened, {x, 9}), 5);
+  EXPECT_EQ(get(**reopened, kHere), 1);
+}
+
+// Root may write anywhere, so a test that runs as root steps down for a while.
+class Unprivileged {
+ public:
+  explicit Unprivileged(const std::string& dir) : root_(geteuid() == 0) {
+    if (!root_) return;
+    stepped_down_ = chown(dir.c_str(), kNobody, kNobody) == 0 && seteuid(kNobody) == 0;
+  }
+  ~Unprivileged() { step_up(); }
+  bool works() const { return !root_ || stepped_down_; }
+  void step_up() {
+    if (stepped_down_) {
+      EXPECT_EQ(seteuid(0), 0);
+    }
+    stepped_down_ = false;
+  }
+
+ private:
+  static constexpr uid_t kNobody = 65534;
+  bool root_;
+  bool stepped_down_ = false;
+};
+
+TEST(WorldBadDays, AReadOnlyDirectoryFailsTheSaveAndNothingElse) {
+  const ScratchDir dir;
+  Unprivileged user(dir.path());
+  if (!user.works()) GTEST_SKIP() << "this user can neither step down nor be kept from writing";
+  auto opened = create_on(posix_vfs(), dir.file("save"));
+  ASSERT_TRUE(opened) << opened.error().message();
+  World& world = **opened;
+  set(world, kHere, 1);
+  ASSERT_TRUE(world.save().wait());
+  ASSERT_EQ(chmod(dir.path().c_str(), 0555), 0);
+  set(world, kHere, 2);
+  const auto saved = world.save().wait();
+  ASSERT_FALSE(saved);
+  EXPECT_EQ(saved.error().code(), ErrorCode::io);
+  EXPECT_NE(saved.error().message().find(dir.path()), std::string::npos) << saved.error().message();
+  EXPECT_EQ(get(world, kHere), 2);
+  EXPECT_FALSE(create_on(posix_vfs(), dir.file("other")));
+  ASSERT_EQ(chmod(dir.path().c_str(), 0755), 0);
+  ASSERT_TRUE(world.close());
+  auto reopened = open_on(posix_vfs(), dir.file("save"));
+  ASSERT_TRUE(reopened);
+  EXPECT_EQ(get(**reopened, kHere), 2);
+}
+
+TEST(WorldBadDays, ASaveDeletedUnderneathIsSaidAndTheWorldCanBeSavedElsewhere) {
+  ASSERT_TRUE(register_format(std::make_unique<OneFileFormat>(posix_vfs())));
+  const ScratchDir dir;
+  auto opened = create_on(posix_vfs(), dir.file("save"));
+  ASSERT_TRUE(opened);
+  World& world = **opened;
+  set(world, kHere, 1);
+  ASSERT_TRUE(world.save().wait());
+  set(world, kThere, 2);
+  ASSERT_EQ(unlink(dir.file("save").c_str()), 0);
+  const auto saved = world.save().wait();
+  ASSERT_FALSE(saved);
+  EXPECT_NE(saved.error().message().find(dir.file("save")), std::string::npos);
+  EXPECT_FALSE(world.close());
+  const auto copied = world.save_to(dir.file("rescued")).wait();
+  ASSERT_TRUE(copied) << copied.error().message();
+  ASSERT_TRUE(world.close(World::Unsaved::discard));
+  auto rescued = World::open(dir.file("rescued"), flat_options());
+  ASSERT_TRUE(rescued) << rescued.error().message();
+  EXPECT_EQ(get(**rescued, kHere), 1);
+  EXPECT_EQ(get(**rescued, kThere), 2);
+}
+
+TEST(WorldBadDays, ASecondProcessIsToldWhoHasTheWorld) {
+  const ScratchDir dir;
+  int ready[2];
+  int leave[2];
+  ASSERT_EQ(pipe(ready), 0);
+  ASSERT_EQ(pipe(leave), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    close(leave[1]);
+    auto store = OneFileStore::create(posix_vfs(), dir.file("save"));
+    char byte = store ? 'y' : 'n';
+    if (write(ready[1], &byte, 1) != 1) _exit(2);
+    if (read(leave[0], &byte, 1) != 0) _exit(3);
+    _exit(0);
+  }
+  close(leave[0]);
+  char answer = 0;
+  ASSERT_EQ(read(ready[0], &answer, 1), 1);
+  ASSERT_EQ(answer, 'y');
+  const auto opened = open_on(posix_vfs(), dir.file("save"));
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), ErrorCode::busy);
+  EXPECT_NE(opened.error().message().find(std::to_string(child)), std::string::npos)
+      << opened.error().message();
+  close(leave[1]);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(open_on(posix_vfs(), dir.file("save"))) << "its end frees the world";
+}
+
+TEST(WorldBadDays, ACopyThatFailsLeavesNothingBehind) {
+  sim::SimDisk disk;
+  auto store = OneFileStore::create(disk, "save");
+  ASSERT_TRUE(store);
+  StoreControl control;
+  auto opened = World::on(hook(*std::move(store), control), flat_options());
+  ASSERT_TRUE(opened);
+  World& world = **opened;
+  set(world, kHere, 1);
+  const OneFileFormat on_sim(disk);
+  struct SimFormat final : Format {
+    explicit SimFormat(const OneFileFormat& format) : to(format) {}
+    std::string_view name() const override { return "simulated"; }
+    Result<bool> detect(std::string_view path) const override { return to.detect(path); }
+    Result<std::unique_ptr<Store>> open(std::string_view path) const override {
+      return to.open(path);
+    }
+    Result<std::unique_ptr<Store>> create(std::string_view path) const override {
+      return to.create(path);
+    }
+    Status rename(std::string_view from, std::string_view) const override {
+      return io_error("renaming " + std::string(from) + " failed");
+    }
+    Status remove(std::string_view path) const override { return to.remove(path); }
+    const OneFileFormat& to;
+  };
+  ASSERT_TRUE(register_format(std::make_unique<SimFormat>(on_sim)));
+  const auto copied = world.save_to("copy", "simulated").wait();
+  ASSERT_FALSE(copied);
+  EXPECT_NE(copied.error().message().find("copy"), std::string::npos);
+  EXPECT_FALSE(*disk.exists("copy"));
+  EXPECT_FALSE(*disk.exists("copy.saving"));
+  EXPECT_EQ(world.state(kHere), ChunkState::dirty);
+  ASSERT_TRUE(world.save().wait());
+}
+
+// --- The game's own code ---------------------------------------------------------------------
+
+struct BadGenerator final : Generator {
+  GeneratorId id() const override { return {.name = "bad", .version = 3}; }
+  Result<Bytes> generate(const ChunkPos& pos) const override {
+    if (pos[0] == 0) throw std::runtime_error("no idea");
+    if (pos[0] == 1) return Bytes::copy_of("short");
+    if (pos[0] == 2) return unsupported("nothing here");
+    if (pos[0] == 3) throw 7;
+    return FlatGenerator().generate(pos);
+  }
+};
+
+TEST(WorldBadDays, AGeneratorThatFailsFailsThatChunkAlone) {
+  FlatWorld flat({.generator = std::make_shared<BadGenerator>()});
+  for (int x = 0; x < 4; ++x) {
+    const auto loaded = flat.world->load_now({x, 0});
+    ASSERT_FALSE(loaded);
+    EXPECT_EQ(loaded.error().code(), ErrorCode::invalid_argument) << "nothing stored is damaged";
+    const std::string& message = loaded.error().message();
+    EXPECT_NE(message.find("generator 'bad' 3"), std::string::npos) << message;
+    EXPECT_NE(message.find("chunk:" + std::to_string(x)), std::string::npos) << message;
+  }
+  EXPECT_NE(flat.world->load_now({0, 0}).error().message().find("no idea"), std::string::npos);
+  const std::string wrong_size = flat.world->load_now({1, 0}).error().message();
+  EXPECT_NE(wrong_size.find("1024"), std::string::npos) << wrong_size;
+  EXPECT_NE(wrong_size.find("5"), std::string::npos) << wrong_size;
+  EXPECT_EQ(flat.at({4, 0}, 0), 7);
+  // In the background too.
+  ASSERT_TRUE(flat.world->request({0, 0}));
+  ASSERT_TRUE(flat.world->request({5, 0}));
+  std::size_t failed_count = 0;
+  std::size_t loaded_count = 0;
+  flat.update_until([&](const UpdateReport& report) {
+    failed_count += report.failed.size();
+    loaded_count += report.loaded.size();
+    return failed_count + loaded_count == 2;
+  });
+  EXPECT_EQ(failed_count, 1U);
+}
+
+TEST(WorldBadDays, AnotherGeneratorIsRefusedUnlessItIsMeant) {
+  FlatWorld flat;
+  flat.world->tick();
+  ASSERT_TRUE(flat.world->save().wait());
+  ASSERT_TRUE(flat.world->close());
+  WorldOptions other = flat_options();
+  other.generator = std::make_shared<FlatGenerator>(std::uint8_t{8}, 2);
+  const auto refused = World::open(flat.path, other);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("version 1"), std::string::npos);
+  EXPECT_NE(refused.error().message().find("version 2"), std::string::npos);
+  other.accept_other_generator = true;
+  {
+    auto accepted = World::open(flat.path, other);
+    ASSERT_TRUE(accepted) << accepted.error().message();
+    (*accepted)->tick();
+    ASSERT_TRUE((*accepted)->close());
+  }
+  other.accept_other_generator = false;
+  EXPECT_TRUE(World::open(flat.path, other)) << "it is remembered from then on";
+  // Without any generator the rest can be read.
+  auto bare = World::open(flat.path);
+  ASSERT_TRUE(bare);
+  const auto missing = (*bare)->load_now(kHere);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code(), ErrorCode::not_found);
+  EXPECT_NE(missing.error().message().find("'flat' 2"), std::string::npos);
+}
+
+// Raw chunks, of which some cannot be encoded.
+std::atomic<bool> broken = true;
+class BrokenChunk final : public Chunk {
+ public:
+  explicit BrokenChunk(int how) : how_(how) {}
+  Result<Bytes> encode(BufferPool&) const override {
+    if (broken && how_ == 1) return invalid_argument("too many blocks");
+    if (broken && how_ == 2) throw std::length_error("too long");
+    return Bytes::copy_of("fine");
+  }
+  std::unique_ptr<Chunk> clone() const override { return std::make_unique<BrokenChunk>(*this); }
+  Result<bool> apply(ByteView edit) override {
+    how_ = static_cast<int>(edit[0]);
+    return true;
+  }
+  std::size_t memory_size() const override { return 4; }
+
+ private:
+  int how_;
+};
+
+TEST(WorldBadDays, AChunkThatCannotBeEncodedStaysDirtyAndTheRestIsSaved) {
+  broken = true;
+  FlatWorld flat;
+  World& world = *flat.world;
+  ASSERT_TRUE(world.put({0, 0}, std::make_unique<BrokenChunk>(0)));
+  ASSERT_TRUE(world.put({1, 0}, std::make_unique<BrokenChunk>(1)));
+  ASSERT_TRUE(world.put({2, 0}, std::make_unique<BrokenChunk>(2)));
+  const auto saved = world.save().wait();
+  ASSERT_TRUE(saved) << "the rest was saved";
+  ASSERT_EQ(saved->problems.size(), 2U);
+  EXPECT_EQ(saved->problems[0].key, "chunk:1,0");
+  EXPECT_NE(saved->problems[0].error.message().find("too many blocks"), std::string::npos);
+  EXPECT_EQ(saved->problems[1].key, "chunk:2,0");
+  EXPECT_NE(saved->problems[1].error.message().find("too long"), std::string::npos);
+  EXPECT_EQ(world.state({0, 0}), ChunkState::persisted);
+  EXPECT_EQ(world.state({1, 0}), ChunkState::dirty);
+  EXPECT_EQ(world.state({2, 0}), ChunkState::dirty);
+  EXPECT_TRUE(*world.store().read_chunk({0, 0}));
+  EXPECT_FALSE(*world.store().read_chunk({1, 0}));
+  const Status closed = world.close();
+  ASSERT_FALSE(closed);
+  EXPECT_NE(closed.error().message().find("chunk:1,0"), std::string::npos)
+      << closed.error().message();
+  broken = false;
+  ASSERT_TRUE(world.close());
+  flat.crash_and_reopen();
+  EXPECT_TRUE(*flat.world->store().read_chunk({1, 0}));
+  EXPECT_TRUE(*flat.world->store().read_chunk({2, 0}));
+}
+
+TEST(WorldBadDays, ExceptionsInTheBackgroundBecomeErrors) {
+  FlatWorld flat({.before_save = [](World&) { throw std::runtime_error("hook"); },
+                  .log = [](const LogEvent&) { throw std::runtime_error("log"); }});
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  flat.control.before_commit([](const Commit&) -> Status { throw std::runtime_error("store"); });
+  const auto saved = flat.world->save().wait();
+  ASSERT_FALSE(saved);
+  EXPECT_NE(saved.error().message().find("store"), std::string::npos);
+  EXPECT_EQ(flat.world->state(kHere), ChunkState::dirty);
+  flat.control.before_read_chunk(
+      [](const ChunkPos&) -> Status { throw std::runtime_error("read"); });
+  ASSERT_TRUE(flat.world->request(kThere));
+  flat.update_until([](const UpdateReport& report) { return !report.failed.empty(); });
+  flat.control.before_read_chunk({});
+  flat.control.before_commit({});
+  EXPECT_EQ(flat.at(kThere, 0), 7);
+  ASSERT_TRUE(flat.world->save().wait());
+  EXPECT_EQ(flat.stored_at(kHere, 0), 1);
+}
+
+TEST(WorldBadDays, AnEditThatThrowsIsAnErrorAndWhatItDidBeforeIsKept) {
+  FlatWorld flat;
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  const auto edited = flat.world->edit<RawChunk>(kHere, [](RawChunk& chunk) {
+    const std::byte one{1};
+    (void)chunk.set(0, {&one, 1});
+    throw std::runtime_error("half-way");
+  });
+  ASSERT_FALSE(edited);
+  EXPECT_NE(edited.error().message().find("half-way"), std::string::npos);
+  EXPECT_EQ(flat.at(kHere, 0), 1);
+  EXPECT_EQ(flat.world->state(kHere), ChunkState::dirty);
+}
+
+// --- Odd records -------------------------------------------------------------------------------
+
+TEST(WorldBadDays, AnEntityWithoutAChunkIsKeptOrRefusedWhenItIsPut) {
+  FlatWorld flat;
+  ASSERT_TRUE(flat.world->put_entity({.id = 1, .data = Bytes::copy_of("nowhere")}));
+  ASSERT_TRUE(flat.world->put_entity({.id = 2, .owner = kThere, .data = Bytes::copy_of("there")}));
+  ASSERT_TRUE(flat.world->close());
+  flat.crash_and_reopen();
+  EXPECT_EQ((*flat.world->load_entity(1))->data, Bytes::copy_of("nowhere"));
+  ASSERT_TRUE(flat.world->load_now(kThere)) << "a chunk that was never saved";
+  ASSERT_EQ(flat.world->entities_in(kThere).size(), 1U);
+
+  sim::SimDisk disk;
+  Capabilities can = OneFileStore::everything();
+  can.entities_without_owner = false;
+  auto strict = World::on(*OneFileStore::create(disk, "save", can), flat_options());
+  ASSERT_TRUE(strict);
+  const Status refused = (*strict)->put_entity({.id = 17});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::unsupported);
+  EXPECT_NE(refused.error().message().find("entity:17"), std::string::npos);
+  EXPECT_TRUE((*strict)->save().wait()) << "nothing stands in the way of the next save";
+}
+
+TEST(WorldBadDays, NamesMayBeAnythingThatIsText) {
+  const ScratchDir dir;
+  const std::vector<std::string> names = {"a.b",  "a b",          "..",     "../../etc/passwd",
+                                          "/abs", "Ünïcödé 世界", "a\\b:c", std::string(255, 'x')};
+  {
+    auto opened = create_on(posix_vfs(), dir.file("my.world v2 ü"));
+    ASSERT_TRUE(opened) << opened.error().message();
+    for (const std::string& name : names) {
+      ASSERT_TRUE((*opened)->put_player(name, Bytes::copy_of("p" + name))) << name;
+      ASSERT_TRUE((*opened)->put_global(name, Bytes::copy_of("g" + name))) << name;
+      const Space space = *Space::named(name);
+      set(**opened, kHere.in(space), 4);
+    }
+    for (const std::string& bad : {std::string(), std::string("a\nb"), std::string("a\0b", 3),
+                                   std::string("\xff\xfe"), std::string(256, 'x')}) {
+      EXPECT_EQ((*opened)->put_player(bad, {}).error().code(), ErrorCode::invalid_argument);
+      EXPECT_EQ((*opened)->put_global(bad, {}).error().code(), ErrorCode::invalid_argument);
+    }
+    ASSERT_TRUE((*opened)->close());
+  }
+  auto reopened = open_on(posix_vfs(), dir.file("my.world v2 ü"));
+  ASSERT_TRUE(reopened);
+  for (const std::string& name : names) {
+    EXPECT_EQ(**(*reopened)->load_player(name), Bytes::copy_of("p" + name));
+    EXPECT_EQ(**(*reopened)->load_global(name), Bytes::copy_of("g" + name));
+    EXPECT_EQ(get(**reopened, kHere.in(*Space::named(name))), 4);
+  }
+}
+
+TEST(WorldBadDays, OpeningWhatIsNotThereOrNamesNoFormatIsExplained) {
+  const auto missing = World::open("memory:was-never-made");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code(), ErrorCode::not_found);
+  const auto formatless = World::create("some/path");
+  ASSERT_FALSE(formatless);
+  EXPECT_EQ(formatless.error().code(), ErrorCode::invalid_argument);
+  EXPECT_NE(formatless.error().message().find("format"), std::string::npos);
+  const auto unknown = World::create("some/path", {.format = "tape"});
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().message().find("tape"), std::string::npos);
+  EXPECT_FALSE(World::on(nullptr));
+  const std::string path = fresh_memory_path();
+  auto first = World::create(path);
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(World::create(path));
+  const auto second = World::open(path);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code(), ErrorCode::busy);
+}
+
+TEST(WorldBadDays, DroppingADirtyWorldIsSaidInTheLog) {
+  std::mutex mutex;
+  std::vector<LogEvent> events;
+  {
+    FlatWorld flat({.log = [&](const LogEvent& event) {
+      const std::lock_guard lock(mutex);
+      events.push_back(event);
+    }});
+    ASSERT_EQ(flat.at(kHere, 0), 7);
+    ASSERT_TRUE(flat.set(kHere, 0, 1));
+  }
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events.back().level, LogLevel::warning);
+}
+
+}  // namespace
+}  // namespace varve::test

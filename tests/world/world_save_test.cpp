@@ -1,0 +1,565 @@
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "varve/format.h"
+#include "world/sample_world.h"
+
+namespace varve::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr ChunkPos kHere(1, 2);
+constexpr ChunkPos kThere(3, 4);
+
+// Holds every commit back until it is told otherwise.
+struct HeldCommits {
+  explicit HeldCommits(StoreControl& stores) : control(stores) {
+    control.before_commit([this](const Commit&) {
+      gate.pass();
+      return Status();
+    });
+  }
+  ~HeldCommits() { release(); }
+  void wait_until_one_is_held() { gate.wait_for_arrivals(1); }
+  void release() {
+    control.before_commit({});
+    gate.open();
+  }
+
+  StoreControl& control;
+  Gate gate;
+};
+
+// --- The behaviours the design names -----------------------------------------------------
+
+TEST(WorldSave, AutosaveTriggersAtItsIntervalAndNotBefore) {
+  FlatWorld flat({.autosave = AutosaveConfig{.interval_s = 10}});
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 9));
+  flat.world->update(9);
+  EXPECT_FALSE(flat.world->is_saving());
+  flat.world->update(1);
+  EXPECT_TRUE(flat.world->is_saving());
+  flat.update_until([&] { return !flat.world->is_saving(); });
+  EXPECT_EQ(flat.stored_at(kHere, 0), 9);
+  ASSERT_TRUE(flat.world->last_save());
+  EXPECT_TRUE(*flat.world->last_save());
+}
+
+TEST(WorldSave, OnlyDirtyChunksAreWritten) {
+  FlatWorld flat;
+  for (int x = 0; x < 100; ++x) ASSERT_EQ(flat.at({x, 0}, 0), 7);
+  ASSERT_TRUE(flat.set({5, 0}, 0, 1));
+  ASSERT_TRUE(flat.set({6, 0}, 0, 1));
+  std::size_t committed_count = 0;
+  flat.control.before_commit([&](const Commit& commit) {
+    committed_count += commit.chunks.size();
+    return Status();
+  });
+  ASSERT_EQ(flat.world->save().wait()->chunk_count, 2U);
+  ASSERT_TRUE(flat.set({6, 0}, 0, 2));
+  ASSERT_EQ(flat.world->save().wait()->chunk_count, 1U);
+  EXPECT_EQ(committed_count, 3U);
+  std::size_t stored_count = 0;
+  ASSERT_TRUE(
+      flat.world->store().list_chunks({}, [&](const ChunkInfo&) { return ++stored_count, true; }));
+  EXPECT_EQ(stored_count, 2U);
+}
+
+TEST(WorldSave, ASaveIsWholeOrNotThere) {
+  FlatWorld flat;
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_EQ(flat.at(kThere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  ASSERT_TRUE(flat.set(kThere, 0, 1));
+  ASSERT_TRUE(flat.world->put_player("anna", Bytes::copy_of("one")));
+  ASSERT_TRUE(flat.world->save().wait());
+  ASSERT_TRUE(flat.set(kHere, 0, 2));
+  ASSERT_TRUE(flat.set(kThere, 0, 2));
+  ASSERT_TRUE(flat.world->put_player("anna", Bytes::copy_of("two")));
+  {
+    HeldCommits held(flat.control);
+    SaveHandle save = flat.world->save();
+    held.wait_until_one_is_held();
+    EXPECT_EQ(flat.stored_at(kHere, 0), 1);
+    EXPECT_EQ(flat.stored_at(kThere, 0), 1);
+    EXPECT_EQ(**flat.world->store().read_player("anna"), Bytes::copy_of("one"));
+  }
+  flat.crash_and_reopen();
+  EXPECT_EQ(flat.stored_at(kHere, 0), 2);
+  EXPECT_EQ(flat.stored_at(kThere, 0), 2);
+  EXPECT_EQ(**flat.world->store().read_player("anna"), Bytes::copy_of("two"));
+}
+
+TEST(WorldSave, ThePreviousSaveIsTheBackup) {
+  FlatWorld flat({.autosave = AutosaveConfig{.max_backups = 1}});
+  ASSERT_TRUE(flat.world->put_global("label", Bytes::copy_of("version_a")));
+  ASSERT_TRUE(flat.world->save().wait());
+  ASSERT_TRUE(flat.world->put_global("label", Bytes::copy_of("version_b")));
+  ASSERT_TRUE(flat.world->save().wait());
+  EXPECT_EQ(**flat.world->store().read_global("label"), Bytes::copy_of("version_b"));
+  auto backup = World::open(flat.path + ".backup");
+  ASSERT_TRUE(backup) << backup.error().message();
+  EXPECT_EQ(**(*backup)->load_global("label"), Bytes::copy_of("version_a"));
+}
+
+TEST(WorldSave, TheGameGoesOnWhileASaveRuns) {
+  FlatWorld flat;
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  HeldCommits held(flat.control);
+  SaveHandle save = flat.world->save();
+  held.wait_until_one_is_held();
+  // The store stands still; the game does not.
+  for (int frame = 0; frame < 100; ++frame) {
+    ASSERT_TRUE(flat.set(kHere, 0, static_cast<std::uint8_t>(frame)));
+    flat.world->update(0.016);
+    flat.world->tick();
+  }
+  EXPECT_FALSE(save.is_done());
+  EXPECT_FALSE(save.is_durable());
+  EXPECT_FALSE(save.wait_for(0ms));
+  held.release();
+  ASSERT_TRUE(save.wait());
+  EXPECT_TRUE(save.is_stored());
+  EXPECT_EQ(flat.stored_at(kHere, 0), 1);
+}
+
+TEST(WorldSave, ProgressRisesAndReachesOneOnlyWhenStored) {
+  FlatWorld flat;
+  for (int x = 0; x < 5; ++x) {
+    ASSERT_EQ(flat.at({x, 0}, 0), 7);
+    ASSERT_TRUE(flat.set({x, 0}, 0, 1));
+  }
+  HeldCommits held(flat.control);
+  SaveHandle save = flat.world->save();
+  held.wait_until_one_is_held();
+  EXPECT_GT(save.progress(), 0.0F) << "everything is encoded";
+  EXPECT_LT(save.progress(), 1.0F);
+  held.release();
+  ASSERT_TRUE(save.wait());
+  EXPECT_EQ(save.progress(), 1.0F);
+}
+
+TEST(WorldSave, DisabledAutosaveDoesNotTrigger) {
+  FlatWorld flat({.autosave = AutosaveConfig{.enabled = false, .interval_s = 1}});
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  flat.world->update(999);
+  EXPECT_FALSE(flat.world->is_saving());
+  EXPECT_EQ(flat.control.commit_count, 0U);
+}
+
+// --- Autosave ------------------------------------------------------------------------------
+
+TEST(WorldSave, AnyFinishedSaveRestartsTheAutosaveTimer) {
+  FlatWorld flat({.autosave = AutosaveConfig{.interval_s = 10}});
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  flat.world->update(9);
+  ASSERT_TRUE(flat.world->save().wait());
+  ASSERT_TRUE(flat.set(kHere, 0, 2));
+  flat.world->update(9);
+  EXPECT_FALSE(flat.world->is_saving());
+  flat.world->update(1);
+  EXPECT_TRUE(flat.world->is_saving());
+}
+
+TEST(WorldSave, AutosaveDoesNotStartWhileASaveRuns) {
+  FlatWorld flat({.autosave = AutosaveConfig{.interval_s = 1}});
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  HeldCommits held(flat.control);
+  SaveHandle save = flat.world->save();
+  held.wait_until_one_is_held();
+  ASSERT_TRUE(flat.set(kHere, 0, 2));
+  for (int i = 0; i < 10; ++i) flat.world->update(5);
+  held.release();
+  ASSERT_TRUE(save.wait());
+  flat.world->update(0);
+  EXPECT_FALSE(flat.world->is_saving()) << "the timer began anew";
+  EXPECT_EQ(flat.control.commit_count, 1U);
+}
+
+TEST(WorldSave, AfterAFailureEverythingStaysDirtyAndIsTriedAgainSoon) {
+  FlatWorld flat({.autosave = AutosaveConfig{.interval_s = 100, .retry_s = 5}});
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  flat.control.before_commit(
+      [](const Commit&) { return Status(out_of_space("the disk is full")); });
+  flat.world->update(100);
+  flat.update_until([&] { return !flat.world->is_saving(); });
+  EXPECT_EQ(flat.world->state(kHere), ChunkState::dirty);
+  ASSERT_TRUE(flat.world->last_save());
+  EXPECT_EQ(flat.world->last_save()->error().code(), ErrorCode::out_of_space);
+  EXPECT_EQ(flat.world->telemetry().last_error->message(), "the disk is full");
+  flat.world->update(4.5);
+  EXPECT_FALSE(flat.world->is_saving());
+  flat.world->update(0.5);
+  EXPECT_TRUE(flat.world->is_saving());
+  flat.update_until([&] { return !flat.world->is_saving(); });
+  flat.world->update(9);
+  EXPECT_FALSE(flat.world->is_saving()) << "the second retry waits twice as long";
+  flat.control.before_commit({});
+  flat.world->update(1);
+  flat.update_until([&] { return !flat.world->is_saving(); });
+  EXPECT_EQ(flat.world->state(kHere), ChunkState::persisted);
+  EXPECT_EQ(flat.stored_at(kHere, 0), 1);
+  EXPECT_TRUE(*flat.world->last_save());
+}
+
+TEST(WorldSave, AutosaveIsChangedWhileRunning) {
+  FlatWorld flat({.autosave = AutosaveConfig{.interval_s = 100}});
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  flat.world->update(10);
+  ASSERT_TRUE(flat.world->set_autosave({.interval_s = 10}));
+  flat.world->update(0);
+  EXPECT_TRUE(flat.world->is_saving());
+  EXPECT_EQ(flat.world->set_autosave({.interval_s = 0}).error().code(),
+            ErrorCode::invalid_argument);
+  EXPECT_EQ(flat.world->autosave().interval_s, 10);
+}
+
+TEST(WorldSave, WithoutOptionsTheFormatsDefaultsHold) {
+  FlatWorld flat;
+  EXPECT_EQ(flat.world->autosave().interval_s, flat.world->store().defaults().autosave_interval_s);
+  EXPECT_EQ(flat.world->autosave().max_backups, flat.world->store().defaults().max_backups);
+}
+
+TEST(WorldSave, BackupsAreKeptAsManyAsAskedFor) {
+  FlatWorld flat({.autosave = AutosaveConfig{.max_backups = 2}});
+  for (const char* label : {"a", "b", "c", "d"}) {
+    ASSERT_TRUE(flat.world->put_global("label", Bytes::copy_of(label)));
+    ASSERT_TRUE(flat.world->save().wait());
+  }
+  const auto label_of = [&](const std::string& suffix) {
+    auto opened = World::open(flat.path + suffix);
+    return opened ? std::string((**(*opened)->load_global("label")).text())
+                  : opened.error().message();
+  };
+  EXPECT_EQ(label_of(".backup"), "c");
+  EXPECT_EQ(label_of(".backup.2"), "b");
+  EXPECT_FALSE(World::open(flat.path + ".backup.3"));
+}
+
+// --- Edits during a save ---------------------------------------------------------------------
+
+TEST(WorldSave, AnEditDuringASaveIsNotLostByIt) {
+  FlatWorld flat;
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  {
+    HeldCommits held(flat.control);
+    SaveHandle save = flat.world->save();
+    held.wait_until_one_is_held();
+    ASSERT_TRUE(flat.set(kHere, 0, 2));
+    held.release();
+    ASSERT_TRUE(save.wait());
+  }
+  // The save finished and must not have cleared what came after its snapshot.
+  EXPECT_EQ(flat.world->state(kHere), ChunkState::dirty);
+  EXPECT_EQ(flat.stored_at(kHere, 0), 1);
+  ASSERT_TRUE(flat.world->save().wait());
+  EXPECT_EQ(flat.world->state(kHere), ChunkState::persisted);
+  flat.crash_and_reopen();
+  EXPECT_EQ(flat.at(kHere, 0), 2);
+}
+
+TEST(WorldSave, ACrashRightAfterASaveWithAnEditInItLosesOnlyThatEdit) {
+  FlatWorld flat;
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  {
+    HeldCommits held(flat.control);
+    SaveHandle save = flat.world->save();
+    held.wait_until_one_is_held();
+    ASSERT_TRUE(flat.set(kHere, 0, 2));
+    held.release();
+    ASSERT_TRUE(save.wait());
+  }
+  flat.crash_and_reopen();
+  EXPECT_EQ(flat.at(kHere, 0), 1);
+}
+
+TEST(WorldSave, AFailedSaveDoesNotBringBackOldStateLater) {
+  FlatWorld flat({.write_through = {.enabled = true}});
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_EQ(flat.at(kThere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  ASSERT_TRUE(flat.set(kThere, 0, 1));
+  flat.control.before_commit([](const Commit&) { return Status(io_error("it failed")); });
+  EXPECT_FALSE(flat.world->save().wait());
+  ASSERT_TRUE(flat.set(kHere, 0, 2));
+  flat.control.before_commit({});
+  // Write-through saves the newer state of one of the two ...
+  flat.world->update(60);
+  flat.update_until([&] { return flat.stored_at(kHere, 0) == 2; });
+  // ... and the next save must not put the older one over it.
+  ASSERT_TRUE(flat.world->save().wait());
+  EXPECT_EQ(flat.stored_at(kHere, 0), 2);
+  EXPECT_EQ(flat.stored_at(kThere, 0), 1);
+}
+
+// --- Handles ---------------------------------------------------------------------------------
+
+TEST(WorldSave, SavesAskedForWhileOneRunsAreOneFurtherSave) {
+  FlatWorld flat;
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  HeldCommits held(flat.control);
+  SaveHandle first = flat.world->save();
+  held.wait_until_one_is_held();
+  ASSERT_TRUE(flat.set(kHere, 0, 2));
+  SaveHandle second = flat.world->save();
+  ASSERT_TRUE(flat.set(kHere, 0, 3));
+  SaveHandle third = flat.world->save();
+  ASSERT_TRUE(flat.set(kHere, 0, 4));
+  EXPECT_TRUE(flat.world->is_saving());
+  held.release();
+  // Waiting on the game thread starts it; nobody else could.
+  const auto report = third.wait();
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(first.is_stored());
+  EXPECT_TRUE(second.is_stored());
+  EXPECT_EQ(second.wait()->generation, report->generation);
+  EXPECT_EQ(flat.stored_at(kHere, 0), 4) << "cut right after the first one";
+  EXPECT_EQ(flat.control.commit_count, 2U);
+}
+
+TEST(WorldSave, AHandleMayBeWaitedForOnAnotherThread) {
+  FlatWorld flat;
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  HeldCommits held(flat.control);
+  SaveHandle first = flat.world->save();
+  held.wait_until_one_is_held();
+  ASSERT_TRUE(flat.set(kHere, 0, 2));
+  SaveHandle second = flat.world->save();
+  std::atomic<bool> stored = false;
+  std::thread other([second, &stored]() mutable { stored = second.wait().has_value(); });
+  held.release();
+  flat.update_until([&] { return second.is_done(); });
+  other.join();
+  EXPECT_TRUE(stored);
+  EXPECT_EQ(flat.stored_at(kHere, 0), 2);
+}
+
+TEST(WorldSave, AHandleOutlivesItsWorld) {
+  SaveHandle save;
+  EXPECT_TRUE(save.is_done());
+  EXPECT_EQ(save.wait().error().code(), ErrorCode::not_found);
+  SaveHandle waiting;
+  {
+    FlatWorld flat;
+    ASSERT_EQ(flat.at(kHere, 0), 7);
+    ASSERT_TRUE(flat.set(kHere, 0, 1));
+    HeldCommits held(flat.control);
+    save = flat.world->save();
+    ASSERT_TRUE(flat.set(kHere, 0, 2));
+    waiting = flat.world->save();
+  }
+  EXPECT_EQ(save.wait()->chunk_count, 1U);
+  EXPECT_EQ(waiting.wait()->chunk_count, 1U) << "what was asked for is saved";
+}
+
+TEST(WorldSave, AReportCountsWhatWasSaved) {
+  FlatWorld flat;
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  for (EntityId id = 1; id <= 3; ++id)
+    ASSERT_TRUE(flat.world->put_entity({.id = id, .owner = kHere, .data = Bytes::copy_of("pig")}));
+  ASSERT_TRUE(flat.world->put_player("anna", Bytes::copy_of("12345")));
+  ASSERT_TRUE(flat.world->put_global("weather", Bytes::copy_of("rain")));
+  flat.world->tick();
+  const auto report = flat.world->save().wait();
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->tick, 1U);
+  EXPECT_EQ(report->generation, 1U);
+  EXPECT_EQ(report->chunk_count, 1U);
+  EXPECT_EQ(report->chunk_size, kFlatChunkSize);
+  EXPECT_EQ(report->entity_count, 3U);
+  EXPECT_EQ(report->entity_size, 9U);
+  EXPECT_EQ(report->player_count, 1U);
+  EXPECT_EQ(report->player_size, 5U);
+  EXPECT_EQ(report->meta_size, 4U);
+  EXPECT_GE(report->written_size, kFlatChunkSize + 9 + 5 + 4);
+  EXPECT_GT(report->commit_time.count(), 0);
+  EXPECT_GT(report->start_time.count(), 0);
+  const Telemetry telemetry = flat.world->telemetry();
+  EXPECT_EQ(telemetry.save_start_us.count(), 1U);
+  EXPECT_EQ(telemetry.save_count, 1U);
+  EXPECT_EQ(telemetry.commit_count, 1U);
+  EXPECT_EQ(telemetry.bytes_written, report->written_size);
+  EXPECT_EQ(telemetry.dirty_record_count, 0U);
+  EXPECT_EQ(telemetry.last_error, std::nullopt);
+}
+
+TEST(WorldSave, TicksGoOnWhereTheSaveLeftOff) {
+  FlatWorld flat;
+  for (int i = 0; i < 5; ++i) flat.world->tick();
+  ASSERT_TRUE(flat.world->save().wait());
+  flat.world->tick();
+  flat.crash_and_reopen();
+  EXPECT_EQ(flat.world->current_tick(), 5U);
+  EXPECT_EQ(flat.world->tick(), 6U);
+}
+
+TEST(WorldSave, BeforeSaveHandsOverOncePerSave) {
+  int call_count = 0;
+  FlatWorld flat({.before_save = [&](World& world) {
+    ++call_count;
+    ASSERT_TRUE(world.put_entity({.id = 1, .data = Bytes::copy_of(std::to_string(call_count))}));
+    world.save();  // joins the one that is being made
+  }});
+  ASSERT_EQ(flat.world->save().wait()->entity_count, 1U);
+  EXPECT_EQ(call_count, 1);
+  flat.world->update(300);
+  flat.update_until([&] { return !flat.world->is_saving(); });
+  EXPECT_EQ(call_count, 2);
+  EXPECT_EQ((*flat.world->store().read_entity(1))->data, Bytes::copy_of("2"));
+}
+
+// --- Copies ------------------------------------------------------------------------------------
+
+TEST(WorldSave, SaveToWritesAWholeWorldAndLeavesThisOneAsItWas) {
+  FlatWorld flat;
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_EQ(flat.at(kThere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  ASSERT_TRUE(flat.set(kThere, 0, 1));
+  ASSERT_TRUE(flat.world->put_entity({.id = 4, .owner = kHere, .data = Bytes::copy_of("cow")}));
+  ASSERT_TRUE(flat.world->put_entity({.id = 5, .owner = kHere, .data = Bytes::copy_of("hen")}));
+  ASSERT_TRUE(flat.world->put_player("anna", Bytes::copy_of("a")));
+  ASSERT_TRUE(flat.world->save().wait());
+  ASSERT_TRUE(flat.set(kHere, 0, 2));
+  ASSERT_TRUE(flat.world->erase_entity(5));
+  ASSERT_TRUE(flat.world->put_global("weather", Bytes::copy_of("rain")));
+  flat.world->tick();
+  const std::string copy_path = fresh_memory_path();
+  const auto copied = flat.world->save_to(copy_path).wait();
+  ASSERT_TRUE(copied) << copied.error().message();
+  EXPECT_EQ(copied->chunk_count, 2U);
+  EXPECT_EQ(copied->entity_count, 1U);
+
+  EXPECT_EQ(flat.world->state(kHere), ChunkState::dirty);
+  EXPECT_EQ(flat.stored_at(kHere, 0), 1);
+  EXPECT_TRUE(*flat.world->store().read_entity(5));
+  ASSERT_TRUE(flat.world->save().wait());
+  EXPECT_EQ(flat.stored_at(kHere, 0), 2);
+
+  auto copy = open_store(copy_path);
+  ASSERT_TRUE(copy) << copy.error().message();
+  EXPECT_EQ((*copy)->tick(), 1U);
+  EXPECT_EQ((*copy)->generator(), (GeneratorId{.name = "flat", .version = 1}));
+  EXPECT_EQ((**(*copy)->read_chunk(kHere)).view()[0], std::byte{2});
+  EXPECT_EQ((**(*copy)->read_chunk(kThere)).view()[0], std::byte{1});
+  EXPECT_EQ((*(*copy)->read_entity(4))->data, Bytes::copy_of("cow"));
+  EXPECT_FALSE(*(*copy)->read_entity(5));
+  EXPECT_EQ(**(*copy)->read_player("anna"), Bytes::copy_of("a"));
+  EXPECT_EQ(**(*copy)->read_global("weather"), Bytes::copy_of("rain"));
+}
+
+TEST(WorldSave, SaveToATakenPathIsRefusedAndTouchesNothing) {
+  FlatWorld flat;
+  FlatWorld other;
+  ASSERT_TRUE(other.world->put_global("mine", Bytes::copy_of("kept")));
+  ASSERT_TRUE(other.world->save().wait());
+  const auto copied = flat.world->save_to(other.path).wait();
+  ASSERT_FALSE(copied);
+  EXPECT_NE(copied.error().message().find(other.path), std::string::npos);
+  EXPECT_EQ(**other.world->store().read_global("mine"), Bytes::copy_of("kept"));
+  EXPECT_FALSE(flat.world->save_to(fresh_memory_path(), "no such format").wait());
+  EXPECT_FALSE(flat.world->save_to("").wait());
+}
+
+TEST(WorldSave, SavesGoOnWhileACopyIsWritten) {
+  FlatWorld flat;
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  const std::string copy_path = fresh_memory_path();
+  SaveHandle copy = flat.world->save_to(copy_path);
+  ASSERT_TRUE(flat.set(kHere, 0, 2));
+  ASSERT_TRUE(flat.world->save().wait());
+  ASSERT_TRUE(copy.wait());
+  auto opened = open_store(copy_path);
+  ASSERT_TRUE(opened);
+  EXPECT_EQ((**(*opened)->read_chunk(kHere)).view()[0], std::byte{1}) << "as it was when asked for";
+  EXPECT_EQ(flat.stored_at(kHere, 0), 2);
+}
+
+// --- Views and closing ---------------------------------------------------------------------------
+
+TEST(WorldSave, APinnedViewStaysAsItIs) {
+  FlatWorld flat;
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  ASSERT_TRUE(flat.world->save().wait());
+  {
+    const auto view = flat.world->pin();
+    ASSERT_TRUE(view);
+    ASSERT_TRUE(flat.set(kHere, 0, 2));
+    ASSERT_TRUE(flat.world->save().wait());
+    std::thread reader([&] { EXPECT_EQ((**(*view)->read_chunk(kHere)).view()[0], std::byte{1}); });
+    reader.join();
+  }
+  EXPECT_EQ(flat.stored_at(kHere, 0), 2);
+}
+
+TEST(WorldSave, CloseSavesWhatIsDirtyOrDiscardsIt) {
+  FlatWorld flat;
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  ASSERT_TRUE(flat.world->close());
+  EXPECT_TRUE(flat.world->close()) << "closing twice is no error";
+  flat.crash_and_reopen();
+  EXPECT_EQ(flat.at(kHere, 0), 1);
+  ASSERT_TRUE(flat.set(kHere, 0, 2));
+  ASSERT_TRUE(flat.world->close(World::Unsaved::discard));
+  flat.crash_and_reopen();
+  EXPECT_EQ(flat.at(kHere, 0), 1);
+}
+
+TEST(WorldSave, CloseDuringASaveWaitsForItAndSavesTheRest) {
+  FlatWorld flat;
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  HeldCommits held(flat.control);
+  SaveHandle first = flat.world->save();
+  held.wait_until_one_is_held();
+  ASSERT_TRUE(flat.set(kHere, 0, 2));
+  SaveHandle second = flat.world->save();
+  held.release();
+  ASSERT_TRUE(flat.world->close());
+  EXPECT_TRUE(first.is_stored());
+  EXPECT_TRUE(second.is_stored());
+  flat.crash_and_reopen();
+  EXPECT_EQ(flat.at(kHere, 0), 2);
+}
+
+TEST(WorldSave, AClosedWorldRefusesPolitely) {
+  FlatWorld flat;
+  ASSERT_TRUE(flat.world->close());
+  EXPECT_EQ(flat.set(kHere, 0, 1).error().code(), ErrorCode::invalid_argument);
+  EXPECT_FALSE(flat.world->load_now(kHere));
+  EXPECT_FALSE(flat.world->request(kHere));
+  EXPECT_FALSE(flat.world->save().wait());
+  EXPECT_FALSE(flat.world->save_to(fresh_memory_path()).wait());
+  EXPECT_FALSE(flat.world->pin());
+  EXPECT_FALSE(flat.world->load_player("p"));
+  EXPECT_FALSE(flat.world->player_left("p").wait());
+  flat.world->update(1000);
+  flat.world->evict(kHere);
+  EXPECT_FALSE(flat.world->is_saving());
+}
+
+TEST(WorldSave, AnIdleUpdateSavesNothing) {
+  FlatWorld flat({.autosave = AutosaveConfig{.interval_s = 1}});
+  for (int i = 0; i < 100; ++i) flat.world->update(10);
+  EXPECT_EQ(flat.control.commit_count, 0U);
+}
+
+}  // namespace
+}  // namespace varve::test
