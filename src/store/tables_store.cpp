@@ -100,6 +100,10 @@ Result<std::unique_ptr<StoreView>> TablesStore::pin() {
   return or_out_of_memory([&]() -> Result<std::unique_ptr<StoreView>> {
     SharedTables tables = current();
     if (tables == nullptr) return closed();
+    if (!capabilities_.pins) {
+      return unsupported(
+          fmt::format("the format {} cannot hold a generation", capabilities_.format));
+    }
     return std::make_unique<TablesView>(std::move(tables));
   });
 }
