@@ -1,7 +1,8 @@
 // Formats by name: finding out which one a path is in, and bringing one's own.
 //
-// Saves are named by a path, or by a scheme and a name ("memory:arena"). A Format knows
-// what its saves look like and opens them.
+// Saves are named by a path, or by a scheme and a name ("memory:arena"). What stands before
+// the first colon is a scheme if there is a format of that name; the format then gets
+// the path whole. A Format knows what its saves look like and opens them.
 #pragma once
 
 #include <memory>

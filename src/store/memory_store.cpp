@@ -60,11 +60,13 @@ class MemoryFormat final : public Format {
   }
 
   Result<std::unique_ptr<Store>> open(std::string_view path) const override {
-    return open_with(path, open_memory_save);
+    return open_with(path, open_memory_save, [](std::string_view) {});
   }
 
   Result<std::unique_ptr<Store>> create(std::string_view path) const override {
-    return open_with(path, create_memory_save);
+    // What could not be opened was not created.
+    return open_with(path, create_memory_save,
+                     [](std::string_view name) { (void)remove_memory_save(name); });
   }
 
   Status rename(std::string_view from, std::string_view to) const override {
@@ -83,8 +85,8 @@ class MemoryFormat final : public Format {
   }
 
  private:
-  template <class Open>
-  static Result<std::unique_ptr<Store>> open_with(std::string_view path, Open&& open) {
+  template <class Open, class Undo>
+  static Result<std::unique_ptr<Store>> open_with(std::string_view path, Open open, Undo undo) {
     return or_out_of_memory([&]() -> Result<std::unique_ptr<Store>> {
       VARVE_ASSIGN(const auto name, name_in(path));
       VARVE_ASSIGN(auto save, open(name));
@@ -92,6 +94,7 @@ class MemoryFormat final : public Format {
         return std::make_unique<MemoryStore>(path, save);
       } catch (const std::bad_alloc&) {
         save->release();
+        undo(name);
         throw;
       }
     });

@@ -65,8 +65,7 @@ class Sweep {
   std::optional<std::string> sweep_recovery(const sim::DiskImage& image) {
     std::vector<Records> before_open;
     for (const Records* records : allowed_) before_open.push_back(*records);
-    const Workload one_more{
-        {.changes = {{"after the crash", Bytes::copy_of("and still taking commits")}}}};
+    const Workload one_more{subject_.one_more()};
     const auto recovery =
         record_run(subject_, one_more, image, std::move(before_open), options_.seed);
     if (!recovery) return "recovery failed: " + recovery.error().message();

@@ -112,8 +112,7 @@ class IoErrorSweep {
     for (std::size_t k = progress.durable_count; k <= progress.begun_count; ++k) {
       allowed.push_back(run.states[k]);
     }
-    const Workload one_more{{.changes = {{"after the error", Bytes::copy_of("taken")}}},
-                            {.changes = {}, .upkeep = "reopen"}};
+    const Workload one_more{subject_.one_more(), {.changes = {}, .upkeep = "reopen"}};
     const auto again = record_run(subject_, one_more, image, std::move(allowed), options_.seed);
     if (!again) return again.error().message();
     return std::nullopt;

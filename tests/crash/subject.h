@@ -55,6 +55,9 @@ class Subject {
   // Opens what is on the disk, recovering it if needed; a disk without a save
   // opens as an empty one.
   virtual Result<std::unique_ptr<Session>> open(Vfs& vfs) = 0;
+  // A step nothing else makes, which shows that a store takes commits after a crash or
+  // an error.
+  virtual Step one_more() const;
 };
 
 // `records` after `step`.
