@@ -1,7 +1,7 @@
 // A game loop: opens or makes a world, changes it frame by frame while it saves itself, closes it,
 // and opens it again to see what was kept.
 //
-//   game_loop [PATH]    "memory:demo" unless said otherwise
+//   game_loop [PATH]    "memory:demo" unless said otherwise, which lives as long as the process
 #include <varve/world.h>
 
 #include <cstdint>
@@ -45,6 +45,7 @@ varve::Status show_autosave(const varve::World& world) {
   if (!saved) return varve::not_found("there was no save");
   if (!*saved) return saved->error();
   const varve::SaveReport& report = **saved;
+  if (!report.problems.empty()) return report.problems.front().error;
   std::cout << "autosave: generation " << report.generation << " at tick " << report.tick << ", "
             << report.chunk_count << " chunk, " << report.written_size << " bytes\n";
   return {};
