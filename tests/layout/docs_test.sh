@@ -36,7 +36,7 @@ strange_lines() {
     !inside || /^$/ { next }
     {
       for (i = at + 1; i <= count && source[i] != $0; i++) {}
-      if (i <= count) at = i; else print FILENAME ":" FNR ": not in the example, or not there: " $0
+      if (i <= count) at = i; else print FILENAME ":" FNR ": not in the example, or not in this order: " $0
     }
     END { if (!blocks) print "no code is shown" }' "$2" "$1"
 }
