@@ -17,11 +17,11 @@ expected="version $major_minor_patch
 payload stone
 error chunk: shorter than its mark"
 
-check() { # check HOW PROGRAM
+check() { # check HOW PROGRAM EXPECTED
   local output
   output=$(LD_LIBRARY_PATH=$prefix/lib "$2")
-  if [[ $output != "$expected" ]]; then
-    printf '%s printed:\n%s\nbut should print:\n%s\n' "$1" "$output" "$expected"
+  if [[ $output != "$3" ]]; then
+    printf '%s printed:\n%s\nbut should print:\n%s\n' "$1" "$output" "$3"
     exit 1
   fi
   echo "$1: ok"
@@ -41,7 +41,8 @@ fi
 cmake -S "$here/consumer" -B "$scratch/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
   -DCMAKE_CXX_COMPILER="$compiler" >"$scratch/cmake.log" || { cat "$scratch/cmake.log"; exit 1; }
 cmake --build "$scratch/cmake" >"$scratch/build.log" || { cat "$scratch/build.log"; exit 1; }
-check find_package "$scratch/cmake/consumer"
+check find_package "$scratch/cmake/consumer" "$expected"
+check "the game loop" "$scratch/cmake/game_loop" "$(<"$source_dir/tests/examples/expected/game_loop.txt")"
 
 # What the README shows compiles.
 awk '/^```/ { inside = ($0 == "```cpp"); next } inside' "$source_dir/README.md" >"$scratch/readme.cpp"
@@ -72,5 +73,5 @@ ask_pkg_config --cflags varve
 for form in "" --static; do
   ask_pkg_config $form --libs varve
   "$compiler" "$scratch/main.o" -o "$scratch/by_pkg_config" "${flags[@]}"
-  check "pkg-config $form" "$scratch/by_pkg_config"
+  check "pkg-config $form" "$scratch/by_pkg_config" "$expected"
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The documents stay true: relative links lead to files, and commands in ```sh blocks
-# that start with ./dev use words ./dev has.
+# The documents stay true: relative links lead to files, commands in ```sh blocks that start
+# with ./dev use words ./dev has, and the code the README shows is that of the game loop.
 set -euo pipefail
 source_dir=$1
 scratch=$2/docs_test
@@ -27,6 +27,20 @@ breaches() {
   done
 }
 
+# strange_lines DOCUMENT SOURCE: prints the lines of its ```cpp blocks that are not in the source,
+# or not in this order. The document may leave lines out.
+strange_lines() {
+  awk '
+    FILENAME == ARGV[1] { source[++count] = $0; next }
+    /^```/ { inside = ($0 == "```cpp"); blocks += inside; next }
+    !inside || /^$/ { next }
+    {
+      for (i = at + 1; i <= count && source[i] != $0; i++) {}
+      if (i <= count) at = i; else print FILENAME ":" FNR ": not in the example, or not in this order: " $0
+    }
+    END { if (!blocks) print "no code is shown" }' "$2" "$1"
+}
+
 self_check() {
   local made=$scratch/made
   rm -rf "$scratch"
@@ -36,10 +50,21 @@ self_check() {
   [[ -z $(printf 'a.md\nb.md\n' | breaches "$made" test) ]] || { echo "self-check: good documents are blamed"; exit 1; }
   printf '%s\n' '[a](missing.md)' '```sh' './dev dance' '```' >"$made/a.md"
   [[ $(echo a.md | breaches "$made" test | wc -l) == 2 ]] || { echo "self-check: bad documents are not blamed"; exit 1; }
+
+  printf '%s\n' 'a;' '' 'b;' '  c;' >"$made/a.cpp"
+  printf '%s\n' 'x' '```cpp' 'a;' '' '  c;' '```' 'y' >"$made/a.md"
+  [[ -z $(strange_lines "$made/a.md" "$made/a.cpp") ]] || { echo "self-check: code of the example is blamed"; exit 1; }
+  for lines in 'b;\na;' 'a;\nc;' 'a;\nd;' 'a;\na;'; do
+    printf '```cpp\n%b\n```\n' "$lines" >"$made/a.md"
+    [[ $(strange_lines "$made/a.md" "$made/a.cpp" | wc -l) == 1 ]] || { echo "self-check: not blamed: $lines"; exit 1; }
+  done
+  echo 'no code' >"$made/a.md"
+  [[ -n $(strange_lines "$made/a.md" "$made/a.cpp") ]] || { echo "self-check: a document without code is not blamed"; exit 1; }
 }
 
 self_check
 read -ra words <<<"$("$source_dir/dev" help | awk '/^  [a-z]+ / { printf "%s ", $1 }')"
 ((${#words[@]} >= 6)) || { echo "could not read the words of ./dev"; exit 1; }
-found=$(cd "$source_dir" && documents | breaches "$source_dir" "${words[@]}")
+found=$(cd "$source_dir" && documents | breaches "$source_dir" "${words[@]}"
+  strange_lines README.md examples/game_loop.cpp)
 [[ -z $found ]] || { echo "$found"; exit 1; }

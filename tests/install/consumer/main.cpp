@@ -1,5 +1,5 @@
 // Uses what an installed Varve offers and prints what it saw. The test compares
-// the output, and the README shows the heart of it.
+// the output.
 #include <varve/bytes.h>
 #include <varve/result.h>
 #include <varve/version.h>
