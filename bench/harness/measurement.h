@@ -25,6 +25,8 @@ struct Measurement {
   // False where the value is a ratio already, and a ratio of ratios says nothing.
   bool compared = true;
   std::vector<Series> series;
+  // Lines to print below the table, such as a histogram.
+  std::string note = {};
 };
 
 // The arm that is the physical limit: every table compares with it first.

@@ -15,6 +15,7 @@ Json arm_json(const Series& series, const Measurement& measurement) {
   const Summary summary = summarize(series.samples);
   Json arm = {{"arm", series.arm},        {"p10", summary.p10},
               {"p50", summary.p50},       {"p90", summary.p90},
+              {"p99", summary.p99},       {"max", summary.max},
               {"mean", summary.mean},     {"mean_over_p50", summary.mean_over_p50()},
               {"samples", series.samples}};
   if (!measurement.compared) return arm;

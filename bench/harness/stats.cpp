@@ -37,6 +37,8 @@ Summary summarize(std::span<const double> samples) {
           .p10 = percentile_of_sorted(sorted, 0.1),
           .p50 = percentile_of_sorted(sorted, 0.5),
           .p90 = percentile_of_sorted(sorted, 0.9),
+          .p99 = percentile_of_sorted(sorted, 0.99),
+          .max = sorted.back(),
           .mean = sum / static_cast<double>(sorted.size())};
 }
 

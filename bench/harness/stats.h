@@ -15,6 +15,8 @@ struct Summary {
   double p10 = 0;
   double p50 = 0;
   double p90 = 0;
+  double p99 = 0;
+  double max = 0;
   double mean = 0;
 
   // 0 where there is nothing to divide by.

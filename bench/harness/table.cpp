@@ -24,6 +24,11 @@ std::vector<std::pair<std::string, Summary>> bases_of(const Measurement& measure
   return bases;
 }
 
+// Two decimals, which is finer than the noise; more where those would be zeros.
+std::string format_ratio(double ratio) {
+  return ratio > 0 && ratio < 0.1 ? format_number(ratio) : fmt::format("{:.2f}", ratio);
+}
+
 }  // namespace
 
 std::string format_rows(const std::vector<Row>& rows) {
@@ -65,7 +70,7 @@ std::string format_measurement(const Measurement& measurement) {
   const auto bases =
       measurement.compared ? bases_of(measurement) : std::vector<std::pair<std::string, Summary>>{};
   std::vector<Row> rows;
-  Row head = {"arm", "p50", "p10", "p90", "mean", "mean/p50", "samples"};
+  Row head = {"arm", "p50", "p10", "p90", "p99", "max", "mean", "mean/p50", "samples"};
   for (const auto& [name, summary] : bases) head.push_back("/" + name);
   rows.push_back(std::move(head));
 
@@ -80,17 +85,18 @@ std::string format_measurement(const Measurement& measurement) {
                format_number(summary.p50),
                format_number(summary.p10),
                format_number(summary.p90),
+               format_number(summary.p99),
+               format_number(summary.max),
                format_number(summary.mean),
                fmt::format("{:.2f}", summary.mean_over_p50()),
                fmt::format("{}", summary.sample_count)};
-    for (const auto& [name, base] : bases)
-      row.push_back(fmt::format("{:.2f}", ratio(summary, base)));
+    for (const auto& [name, base] : bases) row.push_back(format_ratio(ratio(summary, base)));
     rows.push_back(std::move(row));
   }
-  return fmt::format("{} [{}], {} is better{}\n{}{}", measurement.title, measurement.unit,
+  return fmt::format("{} [{}], {} is better{}\n{}{}{}", measurement.title, measurement.unit,
                      measurement.better == Better::smaller ? "smaller" : "bigger",
                      measurement.compared ? "; /x = this arm's p50 over x's" : "",
-                     format_rows(rows), failures);
+                     format_rows(rows), failures, measurement.note);
 }
 
 }  // namespace varve::bench

@@ -30,6 +30,16 @@ TEST(BenchStats, NoSamplesAreZeroAndOneIsItself) {
   EXPECT_DOUBLE_EQ(one.p10, 7);
   EXPECT_DOUBLE_EQ(one.p50, 7);
   EXPECT_DOUBLE_EQ(one.p90, 7);
+  EXPECT_DOUBLE_EQ(one.p99, 7);
+  EXPECT_DOUBLE_EQ(one.max, 7);
+}
+
+TEST(BenchStats, TheLongestSampleIsSeen) {
+  std::vector<double> samples(1000, 1.0);
+  samples[500] = 50.0;
+  const Summary summary = summarize(samples);
+  EXPECT_DOUBLE_EQ(summary.p99, 1);
+  EXPECT_DOUBLE_EQ(summary.max, 50);
 }
 
 // One stall in ten is invisible to the median; mean / p50 must show it.

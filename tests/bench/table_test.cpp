@@ -38,11 +38,25 @@ Measurement example() {
 TEST(BenchTable, RatiosNameRawFirstAndLeaveFailedArmsOut) {
   EXPECT_EQ(format_measurement(example()),
             "save [ms], smaller is better; /x = this arm's p50 over x's\n"
-            "arm    p50   p10   p90  mean  mean/p50  samples  /raw  /peer\n"
-            "------------------------------------------------------------\n"
-            "peer  3.00  3.00  3.00  3.00      1.00        2  1.50   1.00\n"
-            "raw   2.00  2.00  2.00  2.00      1.00        2  1.00   0.67\n"
+            "arm    p50   p10   p90   p99   max  mean  mean/p50  samples  /raw  /peer\n"
+            "------------------------------------------------------------------------\n"
+            "peer  3.00  3.00  3.00  3.00  3.00  3.00      1.00        2  1.50   1.00\n"
+            "raw   2.00  2.00  2.00  2.00  2.00  2.00      1.00        2  1.00   0.67\n"
             "FAILED bad: lost a record\n");
+}
+
+TEST(BenchTable, ANoteStandsBelow) {
+  Measurement noted = example();
+  noted.note = "it rained\n";
+  const std::string text = format_measurement(noted);
+  EXPECT_EQ(text.substr(text.size() - 10), "it rained\n");
+}
+
+TEST(BenchTable, SmallRatiosAreNotRoundedToNothing) {
+  Measurement tiny = example();
+  tiny.series[0].samples = {0.0001, 0.0001};
+  EXPECT_NE(format_measurement(tiny).find("0.0000500"), std::string::npos)
+      << format_measurement(tiny);
 }
 
 TEST(BenchTable, WhatIsARatioAlreadyIsNotCompared) {
