@@ -149,6 +149,7 @@ class World {
   void remove_window(std::uint64_t id);
 
   // Drops the chunk and its entities from memory, once they are stored if they are dirty.
+  // Whoever asks for the chunk before that (request, load_now, put) keeps it in memory.
   void evict(const ChunkPos& pos);
 
   // --- Entities, players, globals -----------------------------------------------------

@@ -19,16 +19,16 @@ ChunkSource::ChunkSource(const Store& store, std::shared_ptr<const ChunkType> ty
                          std::shared_ptr<const Generator> generator)
     : store_(store), type_(std::move(type)), generator_(std::move(generator)) {}
 
-Result<LoadedChunk> ChunkSource::load(const ChunkPos& pos, bool erased) const {
+Result<LoadedChunk> ChunkSource::load(const ChunkPos& pos, LoadKind kind) const {
   return guarded(
       ErrorCode::invalid_argument, [&] { return "loading " + to_string(pos); },
-      [&] { return load_unguarded(pos, erased); });
+      [&] { return load_unguarded(pos, kind); });
 }
 
-Result<LoadedChunk> ChunkSource::load_unguarded(const ChunkPos& pos, bool erased) const {
+Result<LoadedChunk> ChunkSource::load_unguarded(const ChunkPos& pos, LoadKind kind) const {
   LoadedChunk loaded;
   std::optional<Bytes> payload;
-  if (!erased) {
+  if (kind == LoadKind::stored) {
     VARVE_ASSIGN(payload, store_.read_chunk(pos));
   }
   if (payload) {
@@ -38,7 +38,7 @@ Result<LoadedChunk> ChunkSource::load_unguarded(const ChunkPos& pos, bool erased
     if (!chunk) return named(chunk.error(), pos);
     if (*chunk == nullptr) return corruption(to_string(pos) + ": its type made no chunk of it");
     loaded.chunk = *std::move(chunk);
-  } else {
+  } else if (kind != LoadKind::entities) {
     VARVE_ASSIGN(loaded.chunk, generate(pos));
     loaded.generated = true;
   }

@@ -1,6 +1,7 @@
 // Where chunks come from that are not in memory.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -11,9 +12,15 @@
 namespace varve {
 
 struct LoadedChunk {
-  ChunkRef chunk = {};
+  ChunkRef chunk = {};  // none if only the entities were asked for
   std::vector<Entity> entities = {};
   bool generated = false;
+};
+
+enum class LoadKind : std::uint8_t {
+  stored,    // what is stored, or made by the generator
+  erased,    // made by the generator: the erasure of what is stored is on its way
+  entities,  // the entities alone: the chunk itself is in memory
 };
 
 // Thread safety: all calls may be made from any thread.
@@ -22,16 +29,15 @@ class ChunkSource {
   ChunkSource(const Store& store, std::shared_ptr<const ChunkType> type,
               std::shared_ptr<const Generator> generator);
 
-  // The chunk with its entities: stored, or made by the generator. With `erased` what is
-  // stored does not count: its erasure is on the way.
-  Result<LoadedChunk> load(const ChunkPos& pos, bool erased) const;
+  // The chunk with its entities.
+  Result<LoadedChunk> load(const ChunkPos& pos, LoadKind kind) const;
   // What the generator makes of it.
   Result<ChunkRef> generate(const ChunkPos& pos) const;
 
   std::uint64_t store_generation() const { return store_.generation(); }
 
  private:
-  Result<LoadedChunk> load_unguarded(const ChunkPos& pos, bool erased) const;
+  Result<LoadedChunk> load_unguarded(const ChunkPos& pos, LoadKind kind) const;
 
   const Store& store_;
   std::shared_ptr<const ChunkType> type_;

@@ -88,14 +88,21 @@ void World::Core::account(ChunkTable::Slot& slot) {
 // A loaded chunk and its entities. What is in memory already is newer.
 void World::Core::take_in(const ChunkPos& pos, LoadedChunk loaded) {
   counters.generated_count += loaded.generated ? 1 : 0;
+  take_in_entities(std::move(loaded.entities));
+  if (ChunkTable::Slot* here = chunks.find(pos)) here->extra.has_entities = true;
+  if (!loaded.chunk) return;
   damaged.erase(pos);
   ChunkTable::Slot& slot = chunks.insert_clean(pos, loaded.chunk);
   // Erased, and the erasure is not in the store yet: the generator's chunk takes its place
   // in memory, and the erasure goes its way.
   if (!slot.value) slot.value = std::move(loaded.chunk);
   slot.extra.used = true;
+  slot.extra.has_entities = true;
   account(slot);
-  for (Entity& entity : loaded.entities) {
+}
+
+void World::Core::take_in_entities(std::vector<Entity> loaded) {
+  for (Entity& entity : loaded) {
     if (entities.find(entity.id) != nullptr) continue;
     entities.insert_clean(entity.id,
                           EntityValue{.owner = entity.owner, .data = std::move(entity.data)});

@@ -7,6 +7,14 @@
 #include "world/world_core.h"
 
 namespace varve {
+namespace {
+
+// Twice as long each time, from the time chosen for autosave up to a minute.
+double next_backoff(double before_s, const AutosaveConfig& config) {
+  return std::clamp(2 * before_s, config.retry_s, std::max(config.retry_s, 60.0));
+}
+
+}  // namespace
 
 using Clock = SaveHandle::State::Clock;
 
@@ -92,6 +100,7 @@ void World::Core::post(SaveKind kind, Changes changes, std::shared_ptr<SaveHandl
   made.posted_at = Clock::now();
   made.start_time = made.posted_at - begun_at;
   saver->post(std::move(job));
+  if (kind != SaveKind::copy) ++commits_in_flight;
   if (kind == SaveKind::whole || kind == SaveKind::copy)
     counters.save_start_us.add(
         std::chrono::duration<double, std::micro>(Clock::now() - begun_at).count());
@@ -129,11 +138,17 @@ void World::Core::take_outcome(SaveOutcome& outcome) {
     // A chunk that changed again is dirty anyway.
     if (slot == nullptr || chunks.is_dirty(*slot)) continue;
     chunks.changed_in_place(pos, *slot);
-    if (damaged.contains(pos)) to_quarantine.insert(pos);
   }
   if (outcome.generator_recorded) generator_to_record.reset();
   if (outcome.kind == SaveKind::write_through) running_write_through = nullptr;
-  if (outcome.kind == SaveKind::eviction) eviction_runs = false;
+  if (outcome.kind == SaveKind::eviction) {
+    eviction_runs = false;
+    // A chunk that cannot be saved is not tried every frame.
+    eviction_backoff_s =
+        outcome.unsaved.empty() ? 0 : next_backoff(eviction_backoff_s, autosave.config());
+    eviction_wait_s = eviction_backoff_s;
+  }
+  if (!copy) --commits_in_flight;
 
   if (report) {
     counters.bytes_written += report->written_size;
@@ -164,9 +179,11 @@ void World::Core::take_outcome(SaveOutcome& outcome) {
       parts_wait_s = parts_backoff_s = 0;
       part_failed = false;
     } else {
-      parts_backoff_s = std::clamp(2 * parts_backoff_s, autosave.config().retry_s, 60.0);
+      parts_backoff_s = next_backoff(parts_backoff_s, autosave.config());
       parts_wait_s = parts_backoff_s;
-      part_failed = part_failed || !whole;
+      // A save of everything is the game's, or autosave's, to try again, but it may have
+      // taken what write-through promised.
+      part_failed = part_failed || !whole || options.write_through.enabled;
     }
   }
   if (whole) {
@@ -199,10 +216,13 @@ void forget_stored(Table& table, std::vector<Key>& erased, const Fn& forget) {
 }  // namespace
 
 void World::Core::forget_erased() {
-  forget_stored(chunks, erased_chunks,
-                [&](const ChunkPos& pos) { drop_log.note_chunk(pos, stored_generation); });
-  forget_stored(entities, erased_entities,
-                [&](EntityId id) { drop_log.note_entity(id, stored_generation); });
+  forget_stored(chunks, erased_chunks, [&](const ChunkPos& pos) {
+    unqueue(pos, *chunks.find(pos));
+    if (!loads.empty()) drop_log.note_chunk(pos, stored_generation);
+  });
+  forget_stored(entities, erased_entities, [&](EntityId id) {
+    if (!loads.empty()) drop_log.note_entity(id, stored_generation);
+  });
   forget_stored(players, erased_players, [](const std::string&) {});
   forget_stored(globals, erased_globals, [](const std::string&) {});
   std::erase_if(leaving_players, [&](const std::string& id) { return players.drop(id); });
@@ -221,19 +241,25 @@ void World::Core::saves_every_now_and_then(double dt_s) {
     players_elapsed_s += dt_s;
     globals_elapsed_s += dt_s;
     parts_wait_s = std::max(0.0, parts_wait_s - dt_s);
+    eviction_wait_s = std::max(0.0, eviction_wait_s - dt_s);
   }
   if (parts_wait_s > 0) return;
   Changes timed;
+  // What failed before, or what a copy took along, is to be saved although nothing is new.
+  bool carried = part_failed;
   if (options.timed_saves.players_s > 0 && players_elapsed_s >= options.timed_saves.players_s) {
     players_elapsed_s = 0;
+    carried |= players.dirty_count() != 0;
     if (players.open_count() != 0) timed.players = players.cut();
   }
   if (options.timed_saves.globals_s > 0 && globals_elapsed_s >= options.timed_saves.globals_s) {
     globals_elapsed_s = 0;
+    carried |= globals.dirty_count() != 0;
     if (globals.open_count() != 0) timed.globals = globals.cut();
   }
-  // Without anything new, what failed before is still to be saved.
-  if (timed.any_entries() || part_failed) post_part(SaveKind::timed, std::move(timed));
+  // What is not new is on its way already, unless no commit is.
+  if (timed.any_entries() || (carried && commits_in_flight == 0))
+    post_part(SaveKind::timed, std::move(timed));
   flush_write_through();
   save_leaving();
 }
@@ -262,12 +288,23 @@ void World::Core::queue_write_through(const ChunkPos& pos, ChunkTable::Slot& slo
 // One commit of it at a time: what is edited meanwhile comes together in the queue.
 void World::Core::flush_write_through() {
   if (write_through_queue.empty() || running_write_through || parts_wait_s > 0) return;
-  for (const ChunkPos& pos : write_through_queue)
-    if (ChunkTable::Slot* slot = chunks.find(pos)) slot->extra.queued = false;
+  bool any_dirty = false;
+  for (const ChunkPos& pos : write_through_queue) {
+    ChunkTable::Slot* slot = chunks.find(pos);
+    if (slot == nullptr) continue;
+    slot->extra.queued = false;
+    any_dirty |= chunks.is_dirty(*slot);
+  }
   Changes changes{.chunks = chunks.cut_some(write_through_queue)};
   write_through_queue.clear();
-  // A save may have taken them all.
-  if (changes.any_entries()) post_part(SaveKind::write_through, std::move(changes));
+  // A save may have taken them all, or a copy, which stores nothing here.
+  if (changes.any_entries() || (any_dirty && commits_in_flight == 0))
+    post_part(SaveKind::write_through, std::move(changes));
+}
+
+// For a slot that is about to go: its place in the queue is free.
+void World::Core::unqueue(const ChunkPos& pos, ChunkTable::Slot& slot) {
+  if (std::exchange(slot.extra.queued, false)) std::erase(write_through_queue, pos);
 }
 
 }  // namespace varve

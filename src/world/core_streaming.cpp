@@ -8,12 +8,31 @@
 
 namespace varve {
 
+bool World::Core::is_here(const ChunkPos& pos) {
+  const ChunkTable::Slot* slot = chunks.find(pos);
+  return slot != nullptr && slot->value &&
+         (slot->extra.has_entities || !store->capabilities().entities);
+}
+
+void World::Core::want(const ChunkPos& pos, int priority) {
+  leaving.erase(pos);
+  if (is_here(pos)) return;
+  const auto pending = loads.find(pos);
+  if (pending == loads.end()) return request_load(pos, priority);
+  if (priority <= pending->second.priority) return;
+  pending->second.priority = priority;
+  loader->raise(pos, priority);
+}
+
 void World::Core::request_load(const ChunkPos& pos, int priority) {
   const ChunkTable::Slot* slot = chunks.find(pos);
-  const bool erased = slot != nullptr && !slot->value;
+  const LoadKind kind = slot == nullptr ? LoadKind::stored
+                        : slot->value   ? LoadKind::entities
+                                        : LoadKind::erased;
   const std::uint64_t ticket = next_ticket++;
-  loads[pos] = {.ticket = ticket, .generation = stored_generation, .priority = priority};
-  loader->request(pos, ticket, priority, erased);
+  loads[pos] = {
+      .ticket = ticket, .generation = stored_generation, .priority = priority, .kind = kind};
+  loader->request(pos, ticket, priority, kind);
 }
 
 void World::Core::take_loads() {
@@ -31,20 +50,27 @@ void World::Core::take_load(LoadOutcome& outcome) {
   const auto pending = loads.find(outcome.pos);
   if (pending == loads.end() || pending->second.ticket != outcome.ticket) return;
   const int priority = pending->second.priority;
+  const LoadKind kind = pending->second.kind;
   const ChunkTable::Slot* slot = chunks.find(outcome.pos);
   // Older than what the store has by now, or read before an erasure that is on its way.
   bool outdated = drop_log.outdates_chunk(outcome.pos, outcome.generation);
+  const bool erased = slot != nullptr && !slot->value;
+  outdated |= kind == LoadKind::stored && erased && !(outcome.loaded && outcome.loaded->generated);
+  outdated |= kind == LoadKind::entities && (slot == nullptr || erased);
   if (outcome.loaded) {
     for (const Entity& entity : outcome.loaded->entities)
       outdated |= drop_log.outdates_entity(entity.id, outcome.generation);
-    outdated |= slot != nullptr && !slot->value && !outcome.loaded->generated;
   }
   loads.erase(pending);
   if (outdated) return request_load(outcome.pos, priority);
   if (!outcome.loaded) {
     const Error& error = outcome.loaded.error();
     ++counters.load_failure_count;
-    if (error.code() == ErrorCode::corruption) damaged.insert(outcome.pos);
+    if (error.code() == ErrorCode::corruption && kind == LoadKind::stored) {
+      // Replaced meanwhile: then its bytes are kept aside, and there is nothing to repair.
+      if (slot == nullptr) damaged.insert(outcome.pos);
+      if (slot != nullptr && chunks.is_dirty(*slot)) to_quarantine.insert(outcome.pos);
+    }
     note_error(LogLevel::error, "a chunk could not be loaded: " + to_string(outcome.pos), error);
     report.failed.push_back({.pos = outcome.pos, .error = error});
     return;
@@ -84,7 +110,7 @@ bool World::Core::try_drop(const ChunkPos& pos) {
     for (const EntityId id : owned->second)
       if (entities.is_dirty(*entities.find(id))) return false;
     for (const EntityId id : owned->second) {
-      if (entities.find(id)->batch != 0) {
+      if (entities.find(id)->batch != 0 && !loads.empty()) {
         drop_log.note_entity(id, stored_generation);
         drop_log.note_chunk(pos, stored_generation);
       }
@@ -93,31 +119,35 @@ bool World::Core::try_drop(const ChunkPos& pos) {
     entities_by_owner.erase(owned);
   }
   if (slot != nullptr && slot->value) {
-    if (slot->batch != 0) drop_log.note_chunk(pos, stored_generation);
+    if (slot->batch != 0 && !loads.empty()) drop_log.note_chunk(pos, stored_generation);
+    dropped.push_back(pos);
+    unqueue(pos, *slot);
     slot->value.reset();
     account(*slot);
     chunks.drop(pos);
     ++counters.evicted_count;
-    report.evicted.push_back(pos);
   }
   return true;
 }
 
 void World::Core::drop_leaving() {
-  std::erase_if(leaving, [&](const ChunkPos& pos) { return is_kept(pos) || try_drop(pos); });
+  std::erase_if(leaving, [&](const ChunkPos& pos) { return try_drop(pos); });
 }
 
 // What is dirty and wants to leave goes to the store first, one commit at a time.
 void World::Core::save_leaving() {
-  if (leaving.empty() || eviction_runs || parts_wait_s > 0) return;
+  if (leaving.empty() || eviction_runs || parts_wait_s > 0 || eviction_wait_s > 0) return;
   drop_leaving();
+  if (leaving.empty()) return;
   const std::vector<ChunkPos> positions(leaving.begin(), leaving.end());
   std::vector<EntityId> owned;
   for (const ChunkPos& pos : positions)
     if (const auto found = entities_by_owner.find(pos); found != entities_by_owner.end())
       owned.insert(owned.end(), found->second.begin(), found->second.end());
   Changes changes{.chunks = chunks.cut_some(positions), .entities = entities.cut_some(owned)};
-  if (changes.any_entries()) post_part(SaveKind::eviction, std::move(changes));
+  // What is not new is on its way already, unless a save failed or a copy took it.
+  if (changes.any_entries() || commits_in_flight == 0)
+    post_part(SaveKind::eviction, std::move(changes));
 }
 
 // A hand goes round over all chunks. What was used since it came by last is spared once;
@@ -128,7 +158,11 @@ void World::Core::keep_budget() {
   constexpr std::size_t kBucketsPerFrame = 1024;
   std::vector<ChunkPos> victims;
   std::size_t freed = 0;
-  const std::size_t excess = resident_size - options.memory_budget_size;
+  std::size_t excess = resident_size - options.memory_budget_size;
+  // What is about to go makes room too.
+  for (const ChunkPos& pos : leaving)
+    if (const ChunkTable::Slot* slot = chunks.find(pos))
+      excess -= std::min(excess, slot->extra.memory_size);
   for (std::size_t step = 0; step < kBucketsPerFrame && freed < excess; ++step) {
     if (++budget_hand >= map.bucket_count()) budget_hand = 0;
     for (auto at = map.begin(budget_hand); at != map.end(budget_hand); ++at) {
@@ -141,6 +175,17 @@ void World::Core::keep_budget() {
     }
   }
   for (const ChunkPos& pos : victims) leave(pos);
+}
+
+// A report is about now: what came and went, or went and came back, is in it once.
+void World::Core::finish_report() {
+  const auto is_in_memory = [&](const ChunkPos& pos) {
+    const ChunkTable::Slot* slot = chunks.find(pos);
+    return slot != nullptr && slot->value.has_value();
+  };
+  std::erase_if(report.loaded, [&](const ChunkPos& pos) { return !is_in_memory(pos); });
+  report.evicted.swap(dropped);
+  std::erase_if(report.evicted, is_in_memory);
 }
 
 }  // namespace varve

@@ -6,13 +6,13 @@ Loader::Loader(const ChunkSource& source, unsigned thread_count,
                std::function<void(std::list<LoadOutcome>)> deliver)
     : source_(source), deliver_(std::move(deliver)), threads_("varve-load", thread_count, 0) {}
 
-void Loader::request(const ChunkPos& pos, std::uint64_t ticket, int priority, bool erased) {
+void Loader::request(const ChunkPos& pos, std::uint64_t ticket, int priority, LoadKind kind) {
   {
     const std::lock_guard lock(mutex_);
     const Rank rank(-std::int64_t{priority}, ticket);
     Waiting& waiting = waiting_[rank];
     waiting.outcome.push_back({.pos = pos, .ticket = ticket});
-    waiting.erased = erased;
+    waiting.kind = kind;
     ranks_[pos] = rank;
   }
   // Each job loads whatever is most urgent when its turn comes.
@@ -48,7 +48,7 @@ void Loader::load_one() {
   }
   LoadOutcome& outcome = next.outcome.front();
   outcome.generation = source_.store_generation();
-  outcome.loaded = source_.load(outcome.pos, next.erased);
+  outcome.loaded = source_.load(outcome.pos, next.kind);
   deliver_(std::move(next.outcome));
 }
 

@@ -29,7 +29,7 @@ class Loader {
          std::function<void(std::list<LoadOutcome>)> deliver);
 
   // One load per position at a time; the outcome carries the ticket.
-  void request(const ChunkPos& pos, std::uint64_t ticket, int priority, bool erased);
+  void request(const ChunkPos& pos, std::uint64_t ticket, int priority, LoadKind kind);
   // No effect on a load that has begun.
   void raise(const ChunkPos& pos, int priority);
   // If it has begun its outcome still comes.
@@ -40,7 +40,7 @@ class Loader {
   using Rank = std::pair<std::int64_t, std::uint64_t>;  // minus the priority, the ticket
   struct Waiting {
     std::list<LoadOutcome> outcome = {};  // one, filled in when it is loaded
-    bool erased = false;
+    LoadKind kind = LoadKind::stored;
   };
 
   void load_one();

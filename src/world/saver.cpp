@@ -137,20 +137,27 @@ Result<SaveReport> Saver::commit_carried(SaveJob& job) {
   return report;
 }
 
-// A damaged chunk is replaced only once its bytes are safe elsewhere.
+// A damaged chunk is replaced only once its bytes are safe elsewhere, however many commits
+// that takes and whatever becomes of the chunk in memory meanwhile.
 void Saver::keep_aside(BuiltCommit& built) {
-  for (const Changes& changes : carried_) {
-    for (const ChunkPos& pos : changes.quarantine) {
-      const Status kept = store_.quarantine(pos);
-      if (kept) continue;
-      const auto same = [&](const ChunkChange& change) { return change.pos == pos; };
-      if (std::erase_if(built.commit.chunks, same) == 0) continue;
-      built.unsaved.push_back(pos);
-      built.problems.push_back(
-          {.key = to_string(pos),
-           .error = kept.error().with_context("keeping its damaged bytes aside")});
-    }
+  for (Changes& changes : carried_) {
+    not_kept_aside_.insert(changes.quarantine.begin(), changes.quarantine.end());
+    changes.quarantine.clear();
   }
+  if (not_kept_aside_.empty()) return;
+  std::erase_if(built.commit.chunks, [&](const ChunkChange& change) {
+    if (!not_kept_aside_.contains(change.pos)) return false;
+    const Status kept = store_.quarantine(change.pos);
+    if (kept) {
+      not_kept_aside_.erase(change.pos);
+      return false;
+    }
+    built.unsaved.push_back(change.pos);
+    built.problems.push_back(
+        {.key = to_string(change.pos),
+         .error = kept.error().with_context("keeping its damaged bytes aside")});
+    return true;
+  });
 }
 
 // A disk that stays full for hours must not make the game keep every value in between.

@@ -13,6 +13,7 @@
 #include <functional>
 #include <list>
 #include <mutex>
+#include <unordered_set>
 
 #include "varve/chunk.h"
 #include "world/save_job.h"
@@ -56,8 +57,10 @@ class Saver {
   BufferPool buffers_;
   std::atomic<std::uint64_t> encode_count_ = 0;
 
-  // What is not stored yet although it was cut; touched by the saver's thread alone.
+  // Both are touched by the saver's thread alone: what is not stored yet although it was
+  // cut, and damaged chunks that may not be replaced until their bytes are kept aside.
   ChangesList carried_;
+  std::unordered_set<ChunkPos> not_kept_aside_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -36,14 +36,16 @@ ChunkRef World::get(const ChunkPos& pos) {
 
 Result<ChunkRef> World::load_now(const ChunkPos& pos) {
   Core& core = *core_;
+  core.leaving.erase(pos);
   if (ChunkRef here = get(pos)) return here;
   if (core.closed) return invalid_argument("the world is closed");
   VARVE_TRY(core.check_pos(pos));
-  const bool erased = core.chunks.find(pos) != nullptr;
-  Result<LoadedChunk> loaded = core.source.load(pos, erased);
+  const LoadKind kind = core.chunks.find(pos) == nullptr ? LoadKind::stored : LoadKind::erased;
+  Result<LoadedChunk> loaded = core.source.load(pos, kind);
   if (!loaded) {
     ++core.counters.load_failure_count;
-    if (loaded.error().code() == ErrorCode::corruption) core.damaged.insert(pos);
+    if (loaded.error().code() == ErrorCode::corruption && kind == LoadKind::stored)
+      core.damaged.insert(pos);
     core.note_error(LogLevel::error, "a chunk could not be loaded: " + to_string(pos),
                     loaded.error());
     return loaded.error();
@@ -74,7 +76,8 @@ Status World::put(const ChunkPos& pos, std::unique_ptr<Chunk> chunk) {
   VARVE_TRY(core.check_pos(pos));
   if (!chunk) return invalid_argument("putting " + to_string(pos) + ": there is no chunk");
   return guarded(ErrorCode::invalid_argument, "putting a chunk", [&]() -> Status {
-    if (core.damaged.contains(pos)) core.to_quarantine.insert(pos);
+    if (core.damaged.erase(pos) != 0) core.to_quarantine.insert(pos);
+    core.leaving.erase(pos);
     core.chunk_changed(pos, core.chunks.change(pos, ChunkRef(std::move(chunk))));
     return {};
   });
@@ -85,7 +88,7 @@ Status World::erase(const ChunkPos& pos) {
   VARVE_TRY(core.check_writable());
   VARVE_TRY(core.check_pos(pos));
   return guarded(ErrorCode::invalid_argument, "erasing a chunk", [&]() -> Status {
-    if (core.damaged.contains(pos)) core.to_quarantine.insert(pos);
+    if (core.damaged.erase(pos) != 0) core.to_quarantine.insert(pos);
     core.erased_chunks.push_back(pos);
     core.chunk_changed(pos, core.chunks.change(pos, std::nullopt));
     return {};
@@ -111,8 +114,15 @@ Status World::regenerate(const ChunkPos& pos) {
         ": not damaged; regenerate() is for chunks whose load failed as corruption");
   VARVE_ASSIGN(ChunkRef chunk, core.source.generate(pos));
   return guarded(ErrorCode::invalid_argument, "regenerating a chunk", [&]() -> Status {
+    core.damaged.erase(pos);
     core.to_quarantine.insert(pos);
     core.chunk_changed(pos, core.chunks.change(pos, std::move(chunk)));
+    if (Result<LoadedChunk> with = core.source.load(pos, LoadKind::entities)) {
+      core.take_in(pos, *std::move(with));
+    } else {
+      core.note_error(LogLevel::error, "entities could not be loaded: " + to_string(pos),
+                      with.error());
+    }
     return {};
   });
 }

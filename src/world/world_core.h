@@ -32,6 +32,9 @@ struct ChunkExtra {
   std::size_t memory_size = 0;
   bool used = true;     // since the budget's hand came by last
   bool queued = false;  // waits for write-through
+  // Its stored entities are in memory too. Not so for a chunk the game put without ever
+  // having loaded it.
+  bool has_entities = false;
 };
 
 using ChunkTable = RecordTable<ChunkPos, ChunkRef, ChunkExtra>;
@@ -61,7 +64,8 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   NamedTable players;
   NamedTable globals;
   std::unordered_map<ChunkPos, std::unordered_set<EntityId>> entities_by_owner;
-  // Positions whose stored chunk could not be read, and those of them that were replaced.
+  // Positions whose stored chunk could not be read, and those that were replaced since: the
+  // saver hears of these with the next save.
   std::unordered_set<ChunkPos> damaged;
   std::unordered_set<ChunkPos> to_quarantine;
   std::uint64_t tick_number = 0;
@@ -81,6 +85,7 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   ChunkRef clone(const ChunkRef& chunk);
   void chunk_changed(const ChunkPos& pos, ChunkTable::Slot& slot);
   void take_in(const ChunkPos& pos, LoadedChunk loaded);
+  void take_in_entities(std::vector<Entity> loaded);
   void account(ChunkTable::Slot& slot);
   void set_owner(EntityId id, const std::optional<ChunkPos>& before,
                  const std::optional<ChunkPos>& after);
@@ -99,10 +104,15 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   std::vector<ChunkPos> write_through_queue = {};
   std::shared_ptr<SaveHandle::State> running_write_through = {};
   bool eviction_runs = false;
+  // Commits that were posted and whose outcome is not known yet.
+  std::size_t commits_in_flight = 0;
   // After a part failed, parts wait; the time doubles as with autosave.
   double parts_wait_s = 0;
   double parts_backoff_s = 0;
   bool part_failed = false;
+  // The same for evictions alone, after one that had to leave a chunk out.
+  double eviction_wait_s = 0;
+  double eviction_backoff_s = 0;
   // Erased records, to be forgotten once their erasure is stored.
   std::vector<ChunkPos> erased_chunks = {};
   std::vector<EntityId> erased_entities = {};
@@ -130,12 +140,14 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   void saves_every_now_and_then(double dt_s);
   void queue_write_through(const ChunkPos& pos, ChunkTable::Slot& slot);
   void flush_write_through();
+  void unqueue(const ChunkPos& pos, ChunkTable::Slot& slot);
 
   // --- Streaming ----------------------------------------------------------------------
   struct PendingLoad {
     std::uint64_t ticket = 0;
     std::uint64_t generation = 0;  // of the store when it was asked for, or earlier
     int priority = 0;
+    LoadKind kind = LoadKind::stored;
   };
   struct PlacedWindow {
     Window window = {};
@@ -152,7 +164,12 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   std::size_t resident_size = 0;
   std::size_t budget_hand = 0;  // a bucket of the chunk table
   UpdateReport report;
+  std::vector<ChunkPos> dropped = {};  // for the next report
 
+  // Whether there is nothing of it left to load.
+  bool is_here(const ChunkPos& pos);
+  // Loads it, or raises the priority of the load that is under way.
+  void want(const ChunkPos& pos, int priority);
   void request_load(const ChunkPos& pos, int priority);
   void take_loads();
   void take_load(LoadOutcome& outcome);
@@ -162,6 +179,7 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   void drop_leaving();
   void save_leaving();
   void keep_budget();
+  void finish_report();
   void trim_drop_log();
 
   // --- Telemetry ----------------------------------------------------------------------

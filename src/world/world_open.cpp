@@ -123,7 +123,10 @@ Status World::close(Unsaved unsaved) {
   }
   core.closed = true;
   core.loader.reset();
-  core.saver.reset();  // copies end here too
+  core.loads.clear();
+  core.saver->drain();  // copies end here too
+  core.counters.encode_count = core.saver->encode_count();
+  core.saver.reset();
   core.collect();
   return core.store->close();
 }

@@ -123,8 +123,10 @@ Status World::put_player(std::string_view id, Bytes data) {
   const Capabilities& can = core.store->capabilities();
   if (!can.players) return cannot(can, player_key(id), "players");
   VARVE_TRY(check_size(can, player_key(id), data));
-  return guarded(ErrorCode::invalid_argument, "putting a player",
-                 [&] { return put_named(core.players, id, std::move(data)); });
+  return guarded(ErrorCode::invalid_argument, "putting a player", [&] {
+    std::erase(core.leaving_players, id);  // who left is back
+    return put_named(core.players, id, std::move(data));
+  });
 }
 
 Status World::erase_player(std::string_view id) {
@@ -144,6 +146,7 @@ Result<std::optional<Bytes>> World::load_player(std::string_view id) {
   Core& core = *core_;
   if (core.closed) return invalid_argument("the world is closed");
   VARVE_TRY(check_name(id));
+  std::erase(core.leaving_players, id);
   return load_named(core.players, id, [&] { return core.store->read_player(id); });
 }
 

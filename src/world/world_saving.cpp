@@ -33,6 +33,7 @@ const UpdateReport& World::update(double dt_s) {
     return {};
   });
   if (!updated) core.note_error(LogLevel::error, "update failed", updated.error());
+  core.finish_report();
   return core.report;
 }
 

@@ -13,19 +13,11 @@ Status World::request(const ChunkPos& pos, int priority) {
   if (core.closed) return invalid_argument("the world is closed");
   VARVE_TRY(core.check_pos(pos));
   return guarded(ErrorCode::invalid_argument, "requesting a chunk", [&]() -> Status {
-    core.leaving.erase(pos);
-    if (ChunkTable::Slot* slot = core.chunks.find(pos); slot != nullptr && slot->value) {
-      slot->extra.used = true;
+    core.want(pos, priority);
+    if (core.is_here(pos)) {
+      core.chunks.find(pos)->extra.used = true;
       core.here_already.push_back(pos);
-      return {};
     }
-    if (const auto pending = core.loads.find(pos); pending != core.loads.end()) {
-      if (priority <= pending->second.priority) return {};
-      pending->second.priority = priority;
-      core.loader->raise(pos, priority);
-      return {};
-    }
-    core.request_load(pos, priority);
     return {};
   });
 }
@@ -41,12 +33,11 @@ Status World::set_window(std::uint64_t id, const Window& window) {
     const bool is_new = found == core.windows.end();
     const Core::PlacedWindow before = is_new ? Core::PlacedWindow{} : found->second;
     core.windows[id] = {.window = window, .load_box = load, .keep_box = keep};
-    const auto want = [&](const ChunkPos& pos) {
-      core.leaving.erase(pos);
-      const ChunkTable::Slot* slot = core.chunks.find(pos);
-      if ((slot == nullptr || !slot->value) && !core.loads.contains(pos))
-        core.request_load(pos, priority_of(pos, window));
-    };
+    const auto want = [&](const ChunkPos& pos) { core.want(pos, priority_of(pos, window)); };
+    // What comes into the margin again before it could leave, stays.
+    std::erase_if(core.leaving, [&](const ChunkPos& pos) {
+      return keep.contains(pos) && (is_new || !before.keep_box.contains(pos));
+    });
     if (is_new) {
       for_each_in(load, want);
       return {};
@@ -77,7 +68,9 @@ void World::remove_window(std::uint64_t id) {
 }
 
 void World::evict(const ChunkPos& pos) {
-  if (!core_->closed) core_->leave(pos);
+  if (core_->closed) return;
+  core_->collect();  // what was just saved need not wait
+  core_->leave(pos);
 }
 
 }  // namespace varve

@@ -23,7 +23,9 @@ class HookedStore final : public Store {
   }
   Result<std::vector<Entity>> read_entities_of(const ChunkPos& owner) const override {
     ++control_.read_entities_of_count;
-    return inner_->read_entities_of(owner);
+    auto result = inner_->read_entities_of(owner);
+    if (const auto hook = control_.get(control_.after_read_entities_of_)) hook(owner);
+    return result;
   }
   Result<std::optional<Bytes>> read_player(std::string_view id) const override {
     return inner_->read_player(id);

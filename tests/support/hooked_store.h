@@ -25,11 +25,14 @@ class StoreControl {
   using CommitHook = std::function<Status(const Commit&)>;
   using ResultHook = std::function<void(const Result<CommitStats>&)>;
   using ChunkHook = std::function<Status(const ChunkPos&)>;
+  using SeenHook = std::function<void(const ChunkPos&)>;
 
   // An empty function takes a hook away. Calls that are inside the old one stay there.
   void before_commit(CommitHook hook) { set(before_commit_, std::move(hook)); }
   void after_commit(ResultHook hook) { set(after_commit_, std::move(hook)); }
   void before_read_chunk(ChunkHook hook) { set(before_read_chunk_, std::move(hook)); }
+  // The last thing a load of a chunk does: what was read may be old when this returns.
+  void after_read_entities_of(SeenHook hook) { set(after_read_entities_of_, std::move(hook)); }
   void before_quarantine(ChunkHook hook) { set(before_quarantine_, std::move(hook)); }
 
   // Calls that were made, whatever came of them.
@@ -57,6 +60,7 @@ class StoreControl {
   CommitHook before_commit_;
   ResultHook after_commit_;
   ChunkHook before_read_chunk_;
+  SeenHook after_read_entities_of_;
   ChunkHook before_quarantine_;
 };
 
