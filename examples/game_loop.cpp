@@ -25,8 +25,16 @@ class Meadow final : public varve::Generator {
   }
 };
 
-void show_loaded(const varve::UpdateReport& news) {
+// What update() has to tell: loads and saves that ended.
+varve::Status show(const varve::UpdateReport& news) {
   for (const varve::ChunkPos& pos : news.loaded) std::cout << "loaded " << to_string(pos) << "\n";
+  if (!news.saved) return {};
+  if (!*news.saved) return news.saved->error();
+  const varve::SaveReport& report = **news.saved;
+  if (!report.problems.empty()) return report.problems.front().error;
+  std::cout << "autosave: generation " << report.generation << " at tick " << report.tick << ", "
+            << report.chunk_count << " chunk, " << report.written_size << " bytes\n";
+  return {};
 }
 
 // A game draws its frame, and meanwhile the background gets on. This one waits for it instead, so
@@ -35,19 +43,8 @@ varve::Status wait_for_background(varve::World& world) {
   while (world.is_saving() || world.state(kNext) == varve::ChunkState::loading) {
     const varve::UpdateReport& news = world.update(0);
     if (!news.failed.empty()) return news.failed.front().error;
-    show_loaded(news);
+    if (auto shown = show(news); !shown) return shown;
   }
-  return {};
-}
-
-varve::Status show_autosave(const varve::World& world) {
-  const auto saved = world.last_save();
-  if (!saved) return varve::not_found("there was no save");
-  if (!*saved) return saved->error();
-  const varve::SaveReport& report = **saved;
-  if (!report.problems.empty()) return report.problems.front().error;
-  std::cout << "autosave: generation " << report.generation << " at tick " << report.tick << ", "
-            << report.chunk_count << " chunk, " << report.written_size << " bytes\n";
   return {};
 }
 
@@ -67,8 +64,7 @@ varve::Status play(const std::string& path, const varve::WorldOptions& options) 
   for (std::uint32_t frame = 0; frame < 600; ++frame) {
     const varve::UpdateReport& news = world.update(kFrame_s);  // takes in loads, autosaves
     if (!news.failed.empty()) return news.failed.front().error;
-    show_loaded(news);
-    const bool autosaves = world.is_saving();
+    if (auto shown = show(news); !shown) return shown;
 
     const std::uint32_t cell = frame / 20;  // a wall, three stones a second
     const auto built = world.edit(kHome, varve::RawChunk::edit_of(cell, varve::as_byte_view("#")));
@@ -79,8 +75,6 @@ varve::Status play(const std::string& path, const varve::WorldOptions& options) 
     world.tick();
 
     if (auto waited = wait_for_background(world); !waited) return waited;
-    if (!autosaves) continue;
-    if (auto shown = show_autosave(world); !shown) return shown;
   }
 
   std::cout << world.telemetry().edit_count << " edits changed a cell\n";

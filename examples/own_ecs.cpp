@@ -170,18 +170,16 @@ template <class Fn>
 Status run(bool with_mod, Fn&& game) {
   Ecs ecs;
   if (auto registered = ecs.register_types(with_mod); !registered) return registered;
-  Status handed_over;
   varve::WorldOptions options;
   options.generator = std::make_shared<EmptyLand>();
-  options.before_save = [&](varve::World& world) { handed_over = ecs.save(world); };
+  options.before_save = [&](varve::World& world) { return ecs.save(world); };
   auto opened = varve::World::open_or_create("memory:ecs", options);
   if (!opened) return opened.error();
   varve::World& world = **opened;
   if (auto loaded = ecs.load(world, kHome); !loaded) return loaded;
   std::cout << (with_mod ? "with the mod:\n" : "without the mod:\n");
   if (auto played = game(ecs, world); !played) return played;
-  if (auto closed = world.close(); !closed) return closed;
-  return handed_over;
+  return world.close();
 }
 
 // The only entity there is. What is expected is checked.

@@ -54,7 +54,9 @@ class Chunk {
   // changed. A failure keeps this chunk dirty; the others are saved.
   virtual Result<Bytes> encode(BufferPool& pool) const = 0;
 
-  // A chunk that looks the same and shares nothing that either will change in place.
+  // A chunk that looks the same and shares nothing that either will change in place. One
+  // that shares its sections must replace a section it changes, unless it knows to be the
+  // only one who has it. Called on the game thread alone.
   virtual std::unique_ptr<Chunk> clone() const = 0;
 
   // Makes the change `edit` describes, in bytes whose meaning the type defines (a cell

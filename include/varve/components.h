@@ -6,14 +6,16 @@
 // newer version of the game) stay in the set and are written back as they came.
 //
 //   ComponentRegistry registry;
-//   registry.add<Position>("position", encode_position, decode_position);
+//   auto id = registry.add<Position>("position", encode_position, decode_position);
 //   if (auto table = world.load_global(kComponentTable); table && *table)
-//     registry.adopt_table(**table);       // the ids this save uses
+//     Status adopted = registry.adopt_table(**table);  // the ids this save uses
 //
 //   ComponentSet set;
-//   registry.put(set, Position{3, 4});
-//   world.put_entity({.id = id, .owner = chunk, .data = *set.encode()});
-//   world.put_global(kComponentTable, registry.table());
+//   Status put = registry.put(set, Position{3, 4});
+//   put = world.put_entity({.id = entity, .owner = chunk, .data = *set.encode()});
+//   put = world.put_global(kComponentTable, registry.table());
+//
+// (What can fail is [[nodiscard]]; examples/own_ecs.cpp looks at every Status.)
 //
 // Thread safety: a registry may be read from several threads once nothing is added.
 #pragma once
@@ -86,6 +88,11 @@ class ComponentRegistry {
           if (!value) return value.error();
           return std::any(*std::move(value));
         });
+  }
+
+  template <class T>
+  bool has() const {
+    return types_.contains(typeid(T));
   }
 
   // Encodes a component into a set. On an error (that of its encode function, or

@@ -6,7 +6,8 @@
 //
 //   while (playing) {                                  // once a frame
 //     world.update(dt);                                // loads, autosave, timers
-//     world.edit(pos, RawChunk::edit_of(cell, value)); // dirty by itself
+//     auto edited = world.edit(pos, RawChunk::edit_of(cell, value));  // dirty by itself
+//     if (!edited) show(edited.error().message());
 //     world.tick();
 //   }
 //   varve::Status closed = world.close();              // saves what is dirty
@@ -26,6 +27,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -62,6 +64,8 @@ struct UpdateReport {
   std::vector<ChunkPos> loaded = {};  // in memory now, with their entities
   std::vector<Failure> failed = {};
   std::vector<ChunkPos> evicted = {};
+  // The outcome of the save() or autosave that ended, if one did.
+  std::optional<Result<SaveReport>> saved = {};
 };
 
 class World {
@@ -156,14 +160,18 @@ class World {
   // The plain name looks in memory only; load_ blocks and asks the store too. A put of
   // what is there already changes nothing.
 
-  // An id no other entity of this save has, whichever session made it.
+  // A random number for this session and a counter: two sessions practically never
+  // make the same id.
   EntityId new_entity_id();
   Status put_entity(const Entity& entity);
   Status erase_entity(EntityId id);
   std::optional<Entity> entity(EntityId id);
   Result<std::optional<Entity>> load_entity(EntityId id);
-  // Those in memory that stand in this chunk, by id.
+  // Those in memory that stand in this chunk, by id. They come with the chunk when it is
+  // loaded; load_entities_in() also finds those of a chunk that cannot be, because it was
+  // never saved and there is no generator.
   std::vector<Entity> entities_in(const ChunkPos& pos);
+  Result<std::vector<Entity>> load_entities_in(const ChunkPos& pos);
 
   Status put_player(std::string_view id, Bytes data);
   Status erase_player(std::string_view id);
@@ -179,8 +187,9 @@ class World {
 
   // --- Saving -------------------------------------------------------------------------
 
-  // Saves everything that is dirty, as it is now. While a save runs, this returns the
-  // handle of one further save that starts right after it; all calls until then share it.
+  // Saves everything that is dirty, as it is now, and the tick, even if that is all that
+  // is new. While a save runs, this returns the handle of one further save that starts
+  // right after it; all calls until then share it.
   SaveHandle save();
   // Writes the whole world as it is now to another place, in the same format or another
   // one. This save and what is dirty stay as they are. A path that is taken is refused.
@@ -188,10 +197,14 @@ class World {
 
   // Whether a save runs or waits to start.
   bool is_saving() const;
+  // The handle of the one that runs, whoever started it; one of no save if none does.
+  SaveHandle current_save() const;
   // The outcome of the last save() or autosave, if there was one.
   std::optional<Result<SaveReport>> last_save() const;
 
-  // All of it may be changed while running. Refused if the format cannot.
+  // Autosave counts from the end of the last save, and saves only if a record is dirty or
+  // there is a before_save. All of it may be changed while running. Refused if the format
+  // cannot.
   Status set_autosave(const AutosaveConfig& config);
   AutosaveConfig autosave() const;
   Status set_write_through(const WriteThroughConfig& config);
@@ -205,6 +218,8 @@ class World {
   Result<std::unique_ptr<StoreView>> pin();
 
   Telemetry telemetry();
+  // What the world stands on, to ask what it can do and to read what is stored. Not to be
+  // read any more once the world is closed.
   const Store& store() const;
 
  private:

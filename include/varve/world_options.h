@@ -81,8 +81,10 @@ struct WorldOptions {
   std::size_t memory_budget_size = 0;
 
   // Called on the game thread just before a save takes its snapshot, so that a game
-  // with an ECS of its own hands over what changed once per save and not once per frame.
-  std::function<void(World&)> before_save = {};
+  // with an ECS of its own hands over what changed once per save and not once per frame. It
+  // may put and erase even while the world is paused. An error, or an exception, fails that
+  // save; nothing of it is written and everything stays dirty.
+  std::function<Status(World&)> before_save = {};
 
   LogCallback log = {};
 

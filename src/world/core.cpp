@@ -58,7 +58,7 @@ World::Core::~Core() {
 Status World::Core::check_writable() const {
   if (closed) [[unlikely]]
     return invalid_argument("the world is closed");
-  if (paused) [[unlikely]]
+  if (paused && !in_before_save) [[unlikely]]
     return busy("the world is paused: resume() it before changing anything");
   return {};
 }

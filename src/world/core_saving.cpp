@@ -43,16 +43,13 @@ std::shared_ptr<SaveHandle::State> World::Core::new_save_state() {
   return state;
 }
 
-void World::Core::run_before_save() {
-  if (!options.before_save || in_before_save) return;
+Status World::Core::run_before_save() {
+  if (!options.before_save || in_before_save) return {};
   in_before_save = true;
-  const Status ran = guarded(ErrorCode::invalid_argument, "before_save", [&]() -> Status {
-    options.before_save(*owner);
-    return {};
-  });
+  Status ran = guarded(ErrorCode::invalid_argument, "before_save",
+                       [&] { return options.before_save(*owner); });
   in_before_save = false;
-  if (!ran)
-    note_error(LogLevel::error, "before_save failed; the save goes on without it", ran.error());
+  return ran;
 }
 
 // All of it in constant time: each table hands over its open batch.
@@ -69,19 +66,26 @@ Changes World::Core::cut_everything() {
 void World::Core::start_save(const std::shared_ptr<SaveHandle::State>& state) {
   running_save = state;
   state->started.store(true, std::memory_order_release);
-  run_before_save();
+  if (const Status ready = run_before_save(); !ready) {
+    ++counters.save_failure_count;
+    note_error(LogLevel::error, "saving failed before it began", ready.error());
+    return save_ended(*state, ready.error());
+  }
   const auto begun_at = Clock::now();
-  const bool anything = dirty_record_count() != 0 || tick_number != stored_tick;
-  if (!anything) {
-    // Also a state of the world that was saved.
-    running_save = nullptr;
-    autosave.restart(true);
-    SaveReport report{.generation = stored_generation, .tick = stored_tick};
-    last_save = report;
-    state->finish(std::move(report));
-    return;
+  if (dirty_record_count() == 0 && tick_number == stored_tick) {
+    // Nothing is new: what is stored is the world as it is.
+    return save_ended(*state, SaveReport{.generation = stored_generation, .tick = stored_tick});
   }
   post(SaveKind::whole, cut_everything(), state, begun_at);
+}
+
+// A save that needed no saver.
+void World::Core::save_ended(SaveHandle::State& state, Result<SaveReport> outcome) {
+  running_save = nullptr;
+  autosave.restart(outcome.has_value());
+  last_save = outcome;
+  ended_save = outcome;
+  state.finish(std::move(outcome));
 }
 
 void World::Core::post(SaveKind kind, Changes changes, std::shared_ptr<SaveHandle::State> state,
@@ -189,6 +193,7 @@ void World::Core::take_outcome(SaveOutcome& outcome) {
   if (whole) {
     counters.save_count += report ? 1 : 0;
     last_save = report;
+    ended_save = report;
     autosave.restart(report.has_value());
     running_save = nullptr;
   }

@@ -186,6 +186,7 @@ void World::Core::finish_report() {
   std::erase_if(report.loaded, [&](const ChunkPos& pos) { return !is_in_memory(pos); });
   report.evicted.swap(dropped);
   std::erase_if(report.evicted, is_in_memory);
+  report.saved = std::exchange(ended_save, std::nullopt);
 }
 
 }  // namespace varve

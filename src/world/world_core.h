@@ -96,6 +96,7 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   std::shared_ptr<SaveHandle::State> running_save = {};  // of the whole world
   std::shared_ptr<SaveHandle::State> waiting_save = {};
   std::optional<Result<SaveReport>> last_save = {};
+  std::optional<Result<SaveReport>> ended_save = {};  // for the next report
   bool in_before_save = false;
   std::uint64_t stored_generation = 0;
   std::uint64_t stored_tick = 0;
@@ -127,8 +128,9 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   // Waits for the save that runs, and for the one that waits, which begins with its end.
   void finish_saves();
   void start_save(const std::shared_ptr<SaveHandle::State>& state);
+  void save_ended(SaveHandle::State& state, Result<SaveReport> outcome);
   Changes cut_everything();
-  void run_before_save();
+  Status run_before_save();
   void post(SaveKind kind, Changes changes, std::shared_ptr<SaveHandle::State> state,
             SaveHandle::State::Clock::time_point begun_at, std::string copy_path = {},
             const Format* copy_format = nullptr);

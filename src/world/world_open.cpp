@@ -22,8 +22,11 @@ Result<const Format*> format_to_open(std::string_view path, const WorldOptions& 
 Result<const Format*> format_to_create(std::string_view path, const WorldOptions& options) {
   if (!options.format.empty()) return find_format(options.format);
   if (const Format* named = format_named_by(path)) return named;
-  return invalid_argument(
-      fmt::format("'{}': a new world needs a format; set WorldOptions::format", path));
+  std::string names;
+  for (const Format* format : formats())
+    names += (names.empty() ? "" : ", ") + std::string(format->name());
+  return invalid_argument(fmt::format(
+      "'{}': a new world needs a format; set WorldOptions::format (there are: {})", path, names));
 }
 
 Status check_generator(const Store& store, const WorldOptions& options) {

@@ -114,6 +114,15 @@ std::vector<Entity> World::entities_in(const ChunkPos& pos) {
   return found;
 }
 
+Result<std::vector<Entity>> World::load_entities_in(const ChunkPos& pos) {
+  Core& core = *core_;
+  if (core.closed) return invalid_argument("the world is closed");
+  VARVE_TRY(core.check_pos(pos));
+  VARVE_ASSIGN(LoadedChunk loaded, core.source.load(pos, LoadKind::entities));
+  core.take_in(pos, std::move(loaded));
+  return entities_in(pos);
+}
+
 // --- Players and globals -----------------------------------------------------------------
 
 Status World::put_player(std::string_view id, Bytes data) {

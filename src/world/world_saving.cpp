@@ -23,6 +23,7 @@ const UpdateReport& World::update(double dt_s) {
   core.report.loaded.clear();
   core.report.failed.clear();
   core.report.evicted.clear();
+  core.report.saved.reset();
   if (core.closed) return core.report;
   core.game_thread.store(std::this_thread::get_id(), std::memory_order_relaxed);
   const Status updated = guarded(ErrorCode::io, "update", [&]() -> Status {
@@ -72,7 +73,7 @@ SaveHandle World::save_to(std::string_view path, std::string_view format) {
   const Result<const Format*> target =
       find_format(format.empty() ? core.store->capabilities().format : format);
   if (!target) return failed(target.error());
-  core.run_before_save();
+  if (const Status ready = core.run_before_save(); !ready) return failed(ready.error());
   const auto begun_at = SaveHandle::State::Clock::now();
   auto state = core.new_save_state();
   state->started = true;
@@ -101,6 +102,7 @@ SaveHandle World::player_left(std::string_view id) {
 }
 
 bool World::is_saving() const { return core_->running_save || core_->waiting_save; }
+SaveHandle World::current_save() const { return SaveHandle(core_->running_save); }
 std::optional<Result<SaveReport>> World::last_save() const { return core_->last_save; }
 
 Status World::set_autosave(const AutosaveConfig& config) {

@@ -368,8 +368,7 @@ TEST(WorldBadDays, AChunkThatCannotBeEncodedStaysDirtyAndTheRestIsSaved) {
 }
 
 TEST(WorldBadDays, ExceptionsInTheBackgroundBecomeErrors) {
-  FlatWorld flat({.before_save = [](World&) { throw std::runtime_error("hook"); },
-                  .log = [](const LogEvent&) { throw std::runtime_error("log"); }});
+  FlatWorld flat({.log = [](const LogEvent&) { throw std::runtime_error("log"); }});
   ASSERT_EQ(flat.at(kHere, 0), 7);
   ASSERT_TRUE(flat.set(kHere, 0, 1));
   flat.control.before_commit([](const Commit&) -> Status { throw std::runtime_error("store"); });
@@ -385,6 +384,32 @@ TEST(WorldBadDays, ExceptionsInTheBackgroundBecomeErrors) {
   flat.control.before_commit({});
   EXPECT_EQ(flat.at(kThere, 0), 7);
   ASSERT_TRUE(flat.world->save().wait());
+  EXPECT_EQ(flat.stored_at(kHere, 0), 1);
+}
+
+TEST(WorldBadDays, AHookThatFailsFailsTheSaveAndKeepsTheWorldOpen) {
+  int how = 0;
+  FlatWorld flat({.before_save = [&](World& world) -> Status {
+    if (how == 0) throw std::runtime_error("the ECS is locked");
+    if (how == 1) return busy("the ECS is busy");
+    return world.put_entity({.id = 1, .data = Bytes::copy_of("cow")});
+  }});
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  for (how = 0; how < 2; ++how) {
+    const auto saved = flat.world->save().wait();
+    ASSERT_FALSE(saved);
+    EXPECT_NE(saved.error().message().find("the ECS is"), std::string::npos);
+    EXPECT_FALSE(flat.world->close());
+    EXPECT_FALSE(flat.world->save_to(fresh_memory_path()).wait());
+    EXPECT_EQ(flat.world->state(kHere), ChunkState::dirty);
+  }
+  EXPECT_EQ(flat.control.commit_count, 0U);
+  // A paused world is saved too, with all the hook has to say.
+  flat.world->pause();
+  ASSERT_TRUE(flat.world->close());
+  flat.crash_and_reopen();
+  EXPECT_TRUE(*flat.world->store().read_entity(1));
   EXPECT_EQ(flat.stored_at(kHere, 0), 1);
 }
 

@@ -455,5 +455,24 @@ TEST(WorldClosed, RefusesEverythingPolitely) {
   EXPECT_EQ(last.save_count, 1U);
 }
 
+TEST(WorldEntities, ThoseOfAChunkThatCannotBeLoadedAreFoundAllTheSame) {
+  const std::string path = fresh_memory_path();
+  {
+    auto world = World::create(path);
+    ASSERT_TRUE(world);
+    ASSERT_TRUE(
+        (*world)->put_entity({.id = 9, .owner = ChunkPos(4, 4), .data = Bytes::copy_of("x")}));
+    ASSERT_TRUE((*world)->close());
+  }
+  auto world = World::open(path);
+  ASSERT_TRUE(world);
+  EXPECT_EQ((*world)->load_now({4, 4}).error().code(), ErrorCode::not_found);
+  const auto entities = (*world)->load_entities_in({4, 4});
+  ASSERT_TRUE(entities);
+  ASSERT_EQ(entities->size(), 1U);
+  EXPECT_EQ(entities->front().id, 9U);
+  EXPECT_TRUE((*world)->entity(9));
+}
+
 }  // namespace
 }  // namespace varve::test

@@ -411,8 +411,8 @@ TEST(WorldSave, BeforeSaveHandsOverOncePerSave) {
   int call_count = 0;
   FlatWorld flat({.before_save = [&](World& world) {
     ++call_count;
-    ASSERT_TRUE(world.put_entity({.id = 1, .data = Bytes::copy_of(std::to_string(call_count))}));
     world.save();  // joins the one that is being made
+    return world.put_entity({.id = 1, .data = Bytes::copy_of(std::to_string(call_count))});
   }});
   ASSERT_EQ(flat.world->save().wait()->entity_count, 1U);
   EXPECT_EQ(call_count, 1);
@@ -420,6 +420,31 @@ TEST(WorldSave, BeforeSaveHandsOverOncePerSave) {
   flat.update_until([&] { return !flat.world->is_saving(); });
   EXPECT_EQ(call_count, 2);
   EXPECT_EQ((*flat.world->store().read_entity(1))->data, Bytes::copy_of("2"));
+}
+
+TEST(WorldSave, UpdateReportsEachSaveThatEndedOnce) {
+  FlatWorld flat({.autosave = AutosaveConfig{.interval_s = 10}});
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  EXPECT_FALSE(flat.world->update(0).saved);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  HeldCommits held(flat.control);
+  flat.world->update(10);
+  EXPECT_FALSE(flat.world->current_save().is_done()) << "an autosave has a handle too";
+  held.release();
+  flat.update_until([&](const UpdateReport& report) {
+    if (!report.saved) return false;
+    EXPECT_EQ((*report.saved)->chunk_count, 1U);
+    return true;
+  });
+  EXPECT_FALSE(flat.world->update(0).saved);
+  EXPECT_TRUE(flat.world->current_save().is_done());
+  flat.control.before_commit([](const Commit&) { return Status(io_error("it failed")); });
+  ASSERT_TRUE(flat.set(kHere, 0, 2));
+  EXPECT_FALSE(flat.world->save().wait());
+  EXPECT_EQ(flat.world->state(kHere), ChunkState::dirty);
+  const auto& report = flat.world->update(0);
+  ASSERT_TRUE(report.saved);
+  EXPECT_FALSE(*report.saved);
 }
 
 // --- Copies ------------------------------------------------------------------------------------
