@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "allocation_watch.h"
 #include "damage.h"
+#include "support/allocation_watch.h"
 #include "support/bytes_text.h"
 #include "varve/components.h"
 

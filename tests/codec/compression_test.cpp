@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "allocation_watch.h"
 #include "damage.h"
 #include "sample_bytes.h"
+#include "support/allocation_watch.h"
 
 namespace varve {
 namespace {

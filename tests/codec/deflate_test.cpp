@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "allocation_watch.h"
 #include "damage.h"
 #include "sample_bytes.h"
+#include "support/allocation_watch.h"
 #include "support/bytes_text.h"
 
 namespace varve {

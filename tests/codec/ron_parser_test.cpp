@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "allocation_watch.h"
 #include "codec/ron.h"
 #include "damage.h"
+#include "support/allocation_watch.h"
 #include "support/golden.h"
 
 namespace varve::ron {

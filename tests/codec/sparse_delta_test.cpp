@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include "allocation_watch.h"
 #include "codec/compression.h"
 #include "damage.h"
 #include "sample_bytes.h"
+#include "support/allocation_watch.h"
 #include "support/bytes_text.h"
 
 namespace varve {

@@ -5,9 +5,9 @@
 #include <thread>
 #include <vector>
 
-#include "allocation_watch.h"
 #include "damage.h"
 #include "sample_bytes.h"
+#include "support/allocation_watch.h"
 #include "support/bytes_text.h"
 
 namespace varve {

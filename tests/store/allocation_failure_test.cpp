@@ -5,35 +5,12 @@
 // changed nothing, and the same commit succeeds once there is memory.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <functional>
-#include <new>
+#include <optional>
+#include <utility>
 
+#include "support/allocation_watch.h"
 #include "varve/format.h"
-
-namespace {
-
-// Allocations of this thread that still succeed; below 0: all.
-thread_local long allocations_left = -1;
-
-void* allocate(std::size_t size, std::size_t alignment) {
-  if (allocations_left == 0) return nullptr;
-  if (allocations_left > 0) --allocations_left;
-  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment + alignment);
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  if (void* memory = allocate(size, alignof(std::max_align_t))) return memory;
-  throw std::bad_alloc();
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return allocate(size, alignof(std::max_align_t));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 
 namespace varve {
 namespace {
@@ -44,9 +21,9 @@ const Format& memory() { return **find_format("memory"); }
 template <class Call>
 int failures_before(Call call, const std::function<void()>& after_failure) {
   for (int count = 0;; ++count) {
-    allocations_left = count;
+    std::optional<test::AllocationFailure> starving(std::in_place, count);
     auto result = call();
-    allocations_left = -1;
+    starving.reset();
     if (result) return count;
     EXPECT_EQ(result.error().code(), ErrorCode::out_of_space) << result.error().message();
     if (result.error().code() != ErrorCode::out_of_space) return count;

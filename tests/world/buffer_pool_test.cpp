@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "../codec/allocation_watch.h"
+#include "support/allocation_watch.h"
 #include "varve/chunk.h"
 
 namespace varve {

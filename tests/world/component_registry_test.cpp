@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "../codec/allocation_watch.h"
 #include "../codec/damage.h"
+#include "support/allocation_watch.h"
 #include "support/bytes_text.h"
 #include "varve/components.h"
 

@@ -1,5 +1,8 @@
 // Measures how much memory a decoder takes, which is how the tests prove that a
-// hostile size is refused before it is believed.
+// hostile size is refused before it is believed; and makes memory run out.
+//
+// It replaces operator new, so it is no part of the support library: a test program that
+// wants it names allocation_watch.cpp among its sources.
 #pragma once
 
 #include <cstddef>
