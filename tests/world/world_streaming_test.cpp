@@ -431,6 +431,8 @@ TEST(WorldEviction, AChunkThatCannotBeEncodedStaysAndIsNotTriedEveryFrame) {
   options.chunk_type = raw_chunks();
   FlatWorld flat(options);
   StreamWatch watch(flat);
+  StubbornChunk::refuses = true;
+  StubbornChunk::encode_count = 0;
   ASSERT_TRUE(flat.world->put(kHere, std::make_unique<StubbornChunk>()));
   flat.world->evict(kHere);
   watch.update_until([&] { return flat.world->telemetry().commit_count == 1; });
