@@ -39,14 +39,14 @@ class Histogram {
 // Counts are since the world was opened; the rest is now.
 struct Telemetry {
   // Saving.
-  Histogram save_start_us = {};  // game-thread time of each save's start
-  std::uint64_t save_count = 0;
-  std::uint64_t save_failure_count = 0;
-  std::uint64_t commit_count = 0;  // saves, write-through, evictions, timed saves
+  Histogram save_start_us = {};          // game-thread time of each save's start
+  std::uint64_t save_count = 0;          // of the whole world
+  std::uint64_t save_failure_count = 0;  // those, and commits of parts, and copies
+  std::uint64_t commit_count = 0;        // saves, write-through, evictions, timed saves
   std::uint64_t bytes_written = 0;
   std::uint64_t encode_count = 0;
   std::uint64_t clone_count = 0;
-  std::uint64_t edit_count = 0;  // edits that changed something
+  std::uint64_t edit_count = 0;  // changes of chunks: edits, puts, erasures
   std::size_t dirty_chunk_count = 0;
   std::size_t dirty_record_count = 0;    // chunks, entities, players and globals
   std::optional<Error> last_error = {};  // of a save, a commit or a load
@@ -63,8 +63,8 @@ struct Telemetry {
   std::uint64_t load_count = 0;
   std::uint64_t load_failure_count = 0;
   std::uint64_t generated_count = 0;
-  std::uint64_t hit_count = 0;   // get() found it
-  std::uint64_t miss_count = 0;  // get() did not
+  std::uint64_t hit_count = 0;   // get() or load_now() found it in memory
+  std::uint64_t miss_count = 0;  // and did not
   std::uint64_t evicted_count = 0;
 };
 

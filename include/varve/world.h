@@ -148,7 +148,8 @@ class World {
 
   // Keeps the chunks of a window in memory: requests those that come in, nearest first,
   // and evicts those that go out of all windows. Call it whenever the player moved;
-  // most calls have nothing to do. `id` is the game's own, one per player.
+  // most calls have nothing to do. `id` is the game's own, one per player. A chunk that
+  // cannot be loaded is not tried again until it is requested or comes in anew.
   Status set_window(std::uint64_t id, const Window& window);
   void remove_window(std::uint64_t id);
 
@@ -193,6 +194,7 @@ class World {
   SaveHandle save();
   // Writes the whole world as it is now to another place, in the same format or another
   // one. This save and what is dirty stay as they are. A path that is taken is refused.
+  // Damaged records are left out and named in the report's problems.
   SaveHandle save_to(std::string_view path, std::string_view format = {});
 
   // Whether a save runs or waits to start.

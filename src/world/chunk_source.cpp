@@ -43,7 +43,12 @@ Result<LoadedChunk> ChunkSource::load_unguarded(const ChunkPos& pos, LoadKind ki
     loaded.generated = true;
   }
   if (store_.capabilities().entities) {
-    VARVE_ASSIGN(loaded.entities, store_.read_entities_of(pos));
+    Result<std::vector<Entity>> entities = store_.read_entities_of(pos);
+    if (!entities) {
+      loaded.entities_error = entities.error().with_context("entities of " + to_string(pos));
+    } else {
+      loaded.entities = *std::move(entities);
+    }
   }
   return loaded;
 }

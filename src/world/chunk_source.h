@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "varve/chunk.h"
@@ -14,6 +15,8 @@ namespace varve {
 struct LoadedChunk {
   ChunkRef chunk = {};  // none if only the entities were asked for
   std::vector<Entity> entities = {};
+  // Why there are none, if they could not be read: that is no reason to lose the chunk.
+  std::optional<Error> entities_error = {};
   bool generated = false;
 };
 

@@ -1,8 +1,11 @@
 #include "world/commit_builder.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <utility>
 
+#include "base/try.h"
 #include "world/guarded.h"
 
 namespace varve {
@@ -10,17 +13,24 @@ namespace {
 
 using ChunkEntries = std::vector<const BatchEntry<ChunkPos, ChunkRef>*>;
 
-std::vector<Result<Bytes>> encode_all(const ChunkEntries& entries, ThreadPool& encoders,
-                                      BufferPool& buffers, Progress& progress,
-                                      std::atomic<std::uint64_t>& encode_count) {
+Result<Bytes> encode_chunk(const Chunk& chunk, const Encoding& encoding) {
+  VARVE_ASSIGN(Bytes payload, chunk.encode(encoding.buffers));
+  if (payload.size() > encoding.payload_size_max)
+    return unsupported(fmt::format("{} bytes are more than the {} the format takes", payload.size(),
+                                   encoding.payload_size_max));
+  return payload;
+}
+
+std::vector<Result<Bytes>> encode_all(const ChunkEntries& entries, const Encoding& encoding,
+                                      Progress& progress) {
   std::vector<Result<Bytes>> encoded(entries.size(), Bytes());
   std::atomic<std::size_t> done_count = 0;
-  encoders.run_all(entries.size(), [&](std::size_t index) {
+  encoding.threads.run_all(entries.size(), [&](std::size_t index) {
     const auto& entry = *entries[index];
     if (entry.value) {
       encoded[index] = guarded(ErrorCode::invalid_argument, "encoding " + to_string(entry.key),
-                               [&] { return (*entry.value)->encode(buffers); });
-      encode_count.fetch_add(1, std::memory_order_relaxed);
+                               [&] { return encode_chunk(**entry.value, encoding); });
+      encoding.encode_count.fetch_add(1, std::memory_order_relaxed);
     }
     const std::size_t done = done_count.fetch_add(1, std::memory_order_relaxed) + 1;
     progress.report(static_cast<double>(done) / static_cast<double>(entries.size()));
@@ -37,12 +47,10 @@ std::vector<NamedChange> named_changes(const ChangesList& changes, NamedBatch Ch
 
 }  // namespace
 
-BuiltCommit build_commit(const ChangesList& changes, ThreadPool& encoders, BufferPool& buffers,
-                         Progress& progress, std::atomic<std::uint64_t>& encode_count) {
+BuiltCommit build_commit(const ChangesList& changes, const Encoding& encoding, Progress& progress) {
   BuiltCommit built;
   const ChunkEntries chunks = newest(changes, &Changes::chunks);
-  std::vector<Result<Bytes>> encoded =
-      encode_all(chunks, encoders, buffers, progress, encode_count);
+  std::vector<Result<Bytes>> encoded = encode_all(chunks, encoding, progress);
   built.commit.chunks.reserve(chunks.size());
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     if (!encoded[i]) {

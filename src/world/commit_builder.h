@@ -19,9 +19,16 @@ struct BuiltCommit {
   std::vector<ChunkPos> unsaved = {};
 };
 
-// Encodes on `encoders` and on the calling thread. What a chunk's type throws or returns as
-// an error is a problem of that chunk alone.
-BuiltCommit build_commit(const ChangesList& changes, ThreadPool& encoders, BufferPool& buffers,
-                         Progress& progress, std::atomic<std::uint64_t>& encode_count);
+// What encoding needs.
+struct Encoding {
+  ThreadPool& threads;  // the calling thread helps
+  BufferPool& buffers;
+  std::uint64_t payload_size_max;
+  std::atomic<std::uint64_t>& encode_count;
+};
+
+// What a chunk's type throws or returns as an error is a problem of that chunk alone, and
+// so is a payload larger than the format takes.
+BuiltCommit build_commit(const ChangesList& changes, const Encoding& encoding, Progress& progress);
 
 }  // namespace varve

@@ -89,7 +89,14 @@ void World::Core::account(ChunkTable::Slot& slot) {
 void World::Core::take_in(const ChunkPos& pos, LoadedChunk loaded) {
   counters.generated_count += loaded.generated ? 1 : 0;
   take_in_entities(std::move(loaded.entities));
-  if (ChunkTable::Slot* here = chunks.find(pos)) here->extra.has_entities = true;
+  if (loaded.entities_error) {
+    // Asking for the chunk again tries to read them again.
+    ++counters.load_failure_count;
+    note_error(LogLevel::error, "entities could not be loaded: " + to_string(pos),
+               *loaded.entities_error);
+  }
+  const bool has_entities = !loaded.entities_error;
+  if (ChunkTable::Slot* here = chunks.find(pos)) here->extra.has_entities = has_entities;
   if (!loaded.chunk) return;
   damaged.erase(pos);
   ChunkTable::Slot& slot = chunks.insert_clean(pos, loaded.chunk);
@@ -97,7 +104,7 @@ void World::Core::take_in(const ChunkPos& pos, LoadedChunk loaded) {
   // in memory, and the erasure goes its way.
   if (!slot.value) slot.value = std::move(loaded.chunk);
   slot.extra.used = true;
-  slot.extra.has_entities = true;
+  slot.extra.has_entities = has_entities;
   account(slot);
 }
 

@@ -66,7 +66,10 @@ Changes World::Core::cut_everything() {
 void World::Core::start_save(const std::shared_ptr<SaveHandle::State>& state) {
   running_save = state;
   state->started.store(true, std::memory_order_release);
-  if (const Status ready = run_before_save(); !ready) {
+  save_before_cut = state;
+  const Status ready = run_before_save();
+  save_before_cut = nullptr;
+  if (!ready) {
     ++counters.save_failure_count;
     note_error(LogLevel::error, "saving failed before it began", ready.error());
     return save_ended(*state, ready.error());

@@ -76,6 +76,9 @@ void World::Core::take_load(LoadOutcome& outcome) {
     return;
   }
   ++counters.load_count;
+  // The chunk is there and its entities are not: both are said.
+  if (outcome.loaded->entities_error)
+    report.failed.push_back({.pos = outcome.pos, .error = *outcome.loaded->entities_error});
   take_in(outcome.pos, *std::move(outcome.loaded));
   report.loaded.push_back(outcome.pos);
 }

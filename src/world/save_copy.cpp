@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/try.h"
-#include "world/commit_builder.h"
 
 namespace varve {
 namespace {
@@ -54,113 +53,112 @@ class CopyWriter {
   std::uint64_t size_ = 0;
 };
 
-template <class Change, class Key>
-std::unordered_set<Key> keys_of(const std::vector<Change>& changes, Key Change::* key) {
-  std::unordered_set<Key> keys;
-  for (const Change& change : changes) keys.insert(change.*key);
-  return keys;
-}
+std::uint64_t size_of(const ChunkChange& change) { return change.payload->size(); }
+std::uint64_t size_of(const EntityChange& change) { return change.value->data.size(); }
+std::uint64_t size_of(const NamedChange& change) { return change.data->size(); }
 
-// A listing's visitor that may fail.
-template <class Info>
-Status for_each(const std::function<Status(const Visitor<Info>&)>& list,
-                const std::function<Status(const Info&)>& fn) {
-  Status status;
-  VARVE_TRY(list([&](const Info& info) {
-    status = fn(info);
-    return status.has_value();
-  }));
-  return status;
-}
+bool erases(const ChunkChange& change) { return !change.payload; }
+bool erases(const EntityChange& change) { return !change.value; }
+bool erases(const NamedChange& change) { return !change.data; }
 
 class Copy {
  public:
-  Copy(const StoreView& source, const Commit& changes, CopyWriter& writer, Progress& progress)
-      : source_(source), changes_(changes), writer_(writer), progress_(progress) {}
+  Copy(const StoreView& source, const Commit& changes, CopyWriter& writer, Progress& progress,
+       SaveReport& report)
+      : source_(source), changes_(changes), writer_(writer), progress_(progress), report_(report) {}
 
   Status run() {
-    VARVE_TRY(source_.list_chunks({}, [this](const ChunkInfo&) { return ++record_count_, true; }));
+    VARVE_TRY(source_.list_chunks({}, [this](const ChunkInfo&) { return ++chunk_count_, true; }));
     VARVE_TRY(copy_chunks());
     VARVE_TRY(copy_entities());
-    VARVE_TRY(copy_named(&StoreView::list_players, &StoreView::read_player, changes_.players,
+    VARVE_TRY(copy_named(&StoreView::list_players, &StoreView::read_player, player_key,
                          &Commit::players));
-    return copy_named(&StoreView::list_globals, &StoreView::read_global, changes_.globals,
+    return copy_named(&StoreView::list_globals, &StoreView::read_global, global_key,
                       &Commit::globals);
   }
 
  private:
   Status copy_chunks() {
-    const auto changed = keys_of(changes_.chunks, &ChunkChange::pos);
-    VARVE_TRY(for_each<ChunkInfo>(
+    return copy_kind<ChunkInfo>(
+        &Commit::chunks, &ChunkChange::pos, &ChunkInfo::pos,
         [&](const auto& visit) { return source_.list_chunks({}, visit); },
-        [&](const ChunkInfo& info) -> Status {
+        [&](const ChunkInfo& info) -> Result<ChunkChange> {
           progress_.report(static_cast<double>(++done_count_) /
-                           static_cast<double>(record_count_ + 1));
-          if (changed.contains(info.pos)) return {};
+                           static_cast<double>(chunk_count_ + 1));
           VARVE_ASSIGN(std::optional<Bytes> payload, source_.read_chunk(info.pos));
-          if (!payload) return {};
-          const std::uint64_t size = payload->size();
-          writer_.commit().chunks.push_back({.pos = info.pos, .payload = std::move(payload)});
-          return writer_.add(size);
-        }));
-    for (const ChunkChange& change : changes_.chunks) {
-      if (!change.payload) continue;
-      writer_.commit().chunks.push_back(change);
-      VARVE_TRY(writer_.add(change.payload->size()));
-    }
-    return {};
+          return ChunkChange{.pos = info.pos, .payload = std::move(payload)};
+        },
+        [](const ChunkPos& pos) { return to_string(pos); });
   }
 
   Status copy_entities() {
-    const auto changed = keys_of(changes_.entities, &EntityChange::id);
-    VARVE_TRY(for_each<EntityInfo>(
+    return copy_kind<EntityInfo>(
+        &Commit::entities, &EntityChange::id, &EntityInfo::id,
         [&](const auto& visit) { return source_.list_entities({}, visit); },
-        [&](const EntityInfo& info) -> Status {
-          if (changed.contains(info.id)) return {};
+        [&](const EntityInfo& info) -> Result<EntityChange> {
           VARVE_ASSIGN(std::optional<Entity> entity, source_.read_entity(info.id));
-          if (!entity) return {};
-          const std::uint64_t size = entity->data.size();
-          writer_.commit().entities.push_back(
-              {.id = info.id,
-               .value = EntityValue{.owner = entity->owner, .data = std::move(entity->data)}});
-          return writer_.add(size);
-        }));
-    for (const EntityChange& change : changes_.entities) {
-      if (!change.value) continue;
-      writer_.commit().entities.push_back(change);
-      VARVE_TRY(writer_.add(change.value->data.size()));
-    }
-    return {};
+          if (!entity) return EntityChange{.id = info.id};
+          return EntityChange{
+              .id = info.id,
+              .value = EntityValue{.owner = entity->owner, .data = std::move(entity->data)}};
+        },
+        entity_key);
   }
 
   Status copy_named(Status (StoreView::*list)(const Visitor<NamedInfo>&) const,
                     Result<std::optional<Bytes>> (StoreView::*read)(std::string_view) const,
-                    const std::vector<NamedChange>& changes,
+                    std::string (*key_text)(std::string_view),
                     std::vector<NamedChange> Commit::* kind) {
-    const auto changed = keys_of(changes, &NamedChange::name);
-    VARVE_TRY(for_each<NamedInfo>(
+    return copy_kind<NamedInfo>(
+        kind, &NamedChange::name, &NamedInfo::name,
         [&](const auto& visit) { return (source_.*list)(visit); },
-        [&](const NamedInfo& info) -> Status {
-          if (changed.contains(info.name)) return {};
+        [&](const NamedInfo& info) -> Result<NamedChange> {
           VARVE_ASSIGN(std::optional<Bytes> data, (source_.*read)(info.name));
-          if (!data) return {};
-          const std::uint64_t size = data->size();
-          (writer_.commit().*kind).push_back({.name = info.name, .data = std::move(data)});
-          return writer_.add(size);
-        }));
-    for (const NamedChange& change : changes) {
-      if (!change.data) continue;
-      (writer_.commit().*kind).push_back(change);
-      VARVE_TRY(writer_.add(change.data->size()));
-    }
+          return NamedChange{.name = info.name, .data = std::move(data)};
+        },
+        key_text);
+  }
+
+  // Everything that is stored and did not change, and everything that did.
+  template <class Info, class Change, class Key, class List, class Read, class KeyText>
+  Status copy_kind(std::vector<Change> Commit::* kind, Key Change::* change_key,
+                   Key Info::* info_key, const List& list, const Read& read,
+                   const KeyText& key_text) {
+    std::unordered_set<Key> changed;
+    for (const Change& change : changes_.*kind) changed.insert(change.*change_key);
+    Status status;
+    const Visitor<Info> visit = [&](const Info& info) {
+      if (changed.contains(info.*info_key)) return true;
+      Result<Change> record = read(info);
+      if (record) {
+        status = add(kind, *std::move(record));
+      } else if (record.error().code() == ErrorCode::corruption) {
+        report_.problems.push_back({.key = key_text(info.*info_key), .error = record.error()});
+      } else {
+        status = record.error();
+      }
+      return status.has_value();
+    };
+    VARVE_TRY(list(visit));
+    VARVE_TRY(status);
+    for (const Change& change : changes_.*kind) VARVE_TRY(add(kind, change));
     return {};
+  }
+
+  template <class Change>
+  Status add(std::vector<Change> Commit::* kind, Change change) {
+    if (erases(change)) return {};
+    const std::uint64_t size = size_of(change);
+    (writer_.commit().*kind).push_back(std::move(change));
+    return writer_.add(size);
   }
 
   const StoreView& source_;
   const Commit& changes_;
   CopyWriter& writer_;
   Progress& progress_;
-  std::uint64_t record_count_ = 0;
+  SaveReport& report_;
+  std::uint64_t chunk_count_ = 0;
   std::uint64_t done_count_ = 0;
 };
 
@@ -169,14 +167,14 @@ Status fill(Store& target, const SaveJob& job, const StoreView& source, const Co
   CopyWriter writer(target, job.tick, report);
   if (target.capabilities().generator)
     writer.commit().generator = job.generator ? job.generator : source.generator();
-  VARVE_TRY(Copy(source, changes, writer, job.state().committing).run());
+  VARVE_TRY(Copy(source, changes, writer, job.state().committing, report).run());
   return writer.flush();
 }
 
 }  // namespace
 
-Result<SaveReport> save_copy(const SaveJob& job, const StoreView& source, ThreadPool& encoders,
-                             BufferPool& buffers, std::atomic<std::uint64_t>& encode_count) {
+Result<SaveReport> save_copy(const SaveJob& job, const StoreView& source,
+                             const Encoding& encoding) {
   // Asked first, before anything is copied for nothing.
   VARVE_ASSIGN(const bool taken, job.copy_format->detect(job.copy_path));
   if (taken)
@@ -185,9 +183,8 @@ Result<SaveReport> save_copy(const SaveJob& job, const StoreView& source, Thread
   SaveReport report{.tick = job.tick, .start_time = job.start_time};
   const auto begun_at = Clock::now();
   report.queued_time = begun_at - job.posted_at;
-  const BuiltCommit built =
-      build_commit(job.changes, encoders, buffers, job.state().encoding, encode_count);
-  if (!built.problems.empty()) return built.problems.front().error;
+  BuiltCommit built = build_commit(job.changes, encoding, job.state().encoding);
+  report.problems = std::move(built.problems);
   const auto encoded_at = Clock::now();
   report.encode_time = encoded_at - begun_at;
 

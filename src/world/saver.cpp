@@ -92,6 +92,13 @@ void Saver::run() {
   }
 }
 
+Encoding Saver::encoding(const Capabilities& can) noexcept {
+  return {.threads = encoders_,
+          .buffers = buffers_,
+          .payload_size_max = can.payload_size_max,
+          .encode_count = encode_count_};
+}
+
 void Saver::run_commit(SaveJob& job) {
   // From here on the changes are carried, whatever happens.
   carried_.splice(carried_.end(), job.changes);
@@ -109,8 +116,7 @@ Result<SaveReport> Saver::commit_carried(SaveJob& job) {
   const auto begun_at = Clock::now();
   report.queued_time = begun_at - job.posted_at;
 
-  BuiltCommit built =
-      build_commit(carried_, encoders_, buffers_, job.state().encoding, encode_count_);
+  BuiltCommit built = build_commit(carried_, encoding(store_.capabilities()), job.state().encoding);
   const auto encoded_at = Clock::now();
   report.encode_time = encoded_at - begun_at;
   keep_aside(built);
@@ -175,31 +181,31 @@ void Saver::tidy_carried() noexcept {
 void Saver::start_copy(std::list<SaveJob> job) {
   // What is not stored goes into the next save as well; the copy gets references.
   carried_.splice(carried_.end(), job.front().changes);
-  auto copy = std::make_shared<SaveJob>(std::move(job.front()));
+  const auto copy = std::make_shared<std::list<SaveJob>>(std::move(job));
   std::shared_ptr<StoreView> view;
   const Status ready = guarded(ErrorCode::io, "saving a copy", [&]() -> Status {
-    if (!carried_.empty()) copy->changes.push_back(merged(carried_));
+    if (!carried_.empty()) copy->front().changes.push_back(merged(carried_));
     if (store_.capabilities().pins) {
       VARVE_ASSIGN(view, store_.pin());
     }
     return {};
   });
-  if (!ready) return finish(*copy, ready.error());
-  auto run = [this, copy, view]() mutable {
-    Result<SaveReport> report = guarded(ErrorCode::io, "saving a copy", [&] {
-      return save_copy(*copy, view ? *view : store_, encoders_, buffers_, encode_count_);
-    });
-    // Before anybody hears that it is done: a pin must be gone before the store is.
-    view.reset();
-    finish(*copy, std::move(report));
-  };
-  // With a pin, saves go on meanwhile; without one nothing may be committed.
-  if (view) {
-    view.reset();
-    copiers_.post(0, std::move(run));
-  } else {
-    run();
-  }
+  if (!ready) return finish(copy->front(), ready.error());
+  // Without a pin nothing may be committed meanwhile; with one, saves go on.
+  if (!view) return run_copy(copy->front(), nullptr);
+  copiers_.post(0, [this, copy, view = std::move(view)]() mutable {
+    run_copy(copy->front(), std::move(view));
+  });
+}
+
+void Saver::run_copy(SaveJob& job, std::shared_ptr<StoreView> view) {
+  Result<SaveReport> report = guarded(ErrorCode::io, "saving a copy", [&] {
+    const StoreView& source = view ? *view : store_;
+    return save_copy(job, source, encoding(store_.capabilities()));
+  });
+  // Before anybody hears that it is done: a pin must be gone before the store is.
+  view.reset();
+  finish(job, std::move(report));
 }
 
 void Saver::finish(SaveJob& job, Result<SaveReport> report) noexcept {

@@ -22,6 +22,7 @@
 namespace varve {
 
 struct BuiltCommit;
+struct Encoding;
 
 class Saver {
  public:
@@ -46,6 +47,8 @@ class Saver {
   void run();
   void run_commit(SaveJob& job);
   void start_copy(std::list<SaveJob> job);
+  void run_copy(SaveJob& job, std::shared_ptr<StoreView> view);
+  Encoding encoding(const Capabilities& can) noexcept;
   // Commits everything that is carried.
   Result<SaveReport> commit_carried(SaveJob& job);
   void keep_aside(BuiltCommit& built);

@@ -117,12 +117,8 @@ Status World::regenerate(const ChunkPos& pos) {
     core.damaged.erase(pos);
     core.to_quarantine.insert(pos);
     core.chunk_changed(pos, core.chunks.change(pos, std::move(chunk)));
-    if (Result<LoadedChunk> with = core.source.load(pos, LoadKind::entities)) {
-      core.take_in(pos, *std::move(with));
-    } else {
-      core.note_error(LogLevel::error, "entities could not be loaded: " + to_string(pos),
-                      with.error());
-    }
+    VARVE_ASSIGN(LoadedChunk entities, core.source.load(pos, LoadKind::entities));
+    core.take_in(pos, std::move(entities));
     return {};
   });
 }

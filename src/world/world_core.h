@@ -98,6 +98,7 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   std::optional<Result<SaveReport>> last_save = {};
   std::optional<Result<SaveReport>> ended_save = {};  // for the next report
   bool in_before_save = false;
+  std::shared_ptr<SaveHandle::State> save_before_cut;  // while its before_save runs
   std::uint64_t stored_generation = 0;
   std::uint64_t stored_tick = 0;
   double players_elapsed_s = 0;

@@ -110,6 +110,8 @@ World::~World() {
 Status World::close(Unsaved unsaved) {
   Core& core = *core_;
   if (core.closed) return {};
+  if (core.in_before_save)
+    return busy("closing inside before_save: the save it belongs to is not made yet");
   core.game_thread = std::this_thread::get_id();
   core.finish_saves();
   if (unsaved == Unsaved::save) {

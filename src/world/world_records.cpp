@@ -119,6 +119,7 @@ Result<std::vector<Entity>> World::load_entities_in(const ChunkPos& pos) {
   if (core.closed) return invalid_argument("the world is closed");
   VARVE_TRY(core.check_pos(pos));
   VARVE_ASSIGN(LoadedChunk loaded, core.source.load(pos, LoadKind::entities));
+  if (loaded.entities_error) return *loaded.entities_error;
   core.take_in(pos, std::move(loaded));
   return entities_in(pos);
 }
@@ -156,7 +157,9 @@ Result<std::optional<Bytes>> World::load_player(std::string_view id) {
   if (core.closed) return invalid_argument("the world is closed");
   VARVE_TRY(check_name(id));
   std::erase(core.leaving_players, id);
-  return load_named(core.players, id, [&] { return core.store->read_player(id); });
+  return guarded(ErrorCode::invalid_argument, "loading a player", [&] {
+    return load_named(core.players, id, [&] { return core.store->read_player(id); });
+  });
 }
 
 Status World::put_global(std::string_view name, Bytes data) {
@@ -189,7 +192,9 @@ Result<std::optional<Bytes>> World::load_global(std::string_view name) {
   Core& core = *core_;
   if (core.closed) return invalid_argument("the world is closed");
   VARVE_TRY(check_name(name));
-  return load_named(core.globals, name, [&] { return core.store->read_global(name); });
+  return guarded(ErrorCode::invalid_argument, "loading a global", [&] {
+    return load_named(core.globals, name, [&] { return core.store->read_global(name); });
+  });
 }
 
 }  // namespace varve

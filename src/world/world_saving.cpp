@@ -55,7 +55,7 @@ SaveHandle World::save() {
   core.game_thread.store(std::this_thread::get_id(), std::memory_order_relaxed);
   core.collect();
   // The hook of a save that is about to be cut: what it changes is in that one.
-  if (core.in_before_save) return SaveHandle(core.running_save);
+  if (core.save_before_cut) return SaveHandle(core.save_before_cut);
   if (core.running_save) {
     if (!core.waiting_save) core.waiting_save = core.new_save_state();
     return SaveHandle(core.waiting_save);

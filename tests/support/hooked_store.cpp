@@ -23,6 +23,7 @@ class HookedStore final : public Store {
   }
   Result<std::vector<Entity>> read_entities_of(const ChunkPos& owner) const override {
     ++control_.read_entities_of_count;
+    if (const auto hook = control_.get(control_.before_read_entities_of_)) VARVE_TRY(hook(owner));
     auto result = inner_->read_entities_of(owner);
     if (const auto hook = control_.get(control_.after_read_entities_of_)) hook(owner);
     return result;

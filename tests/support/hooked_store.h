@@ -33,6 +33,7 @@ class StoreControl {
   void before_read_chunk(ChunkHook hook) { set(before_read_chunk_, std::move(hook)); }
   // The last thing a load of a chunk does: what was read may be old when this returns.
   void after_read_entities_of(SeenHook hook) { set(after_read_entities_of_, std::move(hook)); }
+  void before_read_entities_of(ChunkHook hook) { set(before_read_entities_of_, std::move(hook)); }
   void before_quarantine(ChunkHook hook) { set(before_quarantine_, std::move(hook)); }
 
   // Calls that were made, whatever came of them.
@@ -61,6 +62,7 @@ class StoreControl {
   ResultHook after_commit_;
   ChunkHook before_read_chunk_;
   SeenHook after_read_entities_of_;
+  ChunkHook before_read_entities_of_;
   ChunkHook before_quarantine_;
 };
 

@@ -427,6 +427,74 @@ TEST(WorldBadDays, AnEditThatThrowsIsAnErrorAndWhatItDidBeforeIsKept) {
   EXPECT_EQ(flat.world->state(kHere), ChunkState::dirty);
 }
 
+TEST(WorldBadDays, AChunkLargerThanTheFormatTakesHoldsUpNothingElse) {
+  sim::SimDisk disk;
+  Capabilities can = OneFileStore::everything();
+  can.payload_size_max = 100;
+  auto opened = World::on(*OneFileStore::create(disk, "save", can), {});
+  ASSERT_TRUE(opened);
+  World& world = **opened;
+  ASSERT_TRUE(world.put(kHere, std::make_unique<RawChunk>(Bytes::copy_of(std::string(101, 'x')))));
+  ASSERT_TRUE(world.put(kThere, std::make_unique<RawChunk>(Bytes::copy_of("small"))));
+  const auto saved = world.save().wait();
+  ASSERT_TRUE(saved);
+  ASSERT_EQ(saved->problems.size(), 1U);
+  EXPECT_EQ(saved->problems[0].key, "chunk:1,2");
+  EXPECT_NE(saved->problems[0].error.message().find("101"), std::string::npos);
+  EXPECT_EQ(world.state(kHere), ChunkState::dirty);
+  EXPECT_EQ(world.state(kThere), ChunkState::persisted);
+}
+
+TEST(WorldBadDays, ADamagedWorldIsCopiedWithoutWhatIsDamaged) {
+  broken = true;
+  sim::SimDisk disk;
+  Capabilities can = OneFileStore::everything();
+  can.pins = false;  // so that the copy is read from the store itself
+  StoreControl control;
+  auto opened = World::on(hook(*OneFileStore::create(disk, "save", can), control), flat_options());
+  ASSERT_TRUE(opened);
+  World& world = **opened;
+  for (int x = 0; x < 4; ++x) set(world, {x, 0}, 1);
+  ASSERT_TRUE(world.save().wait());
+  // One record cannot be read any more, and of another the newest state not be encoded.
+  control.before_read_chunk([](const ChunkPos& pos) -> Status {
+    if (pos == ChunkPos(1, 0)) return corruption("the checksum is wrong");
+    return {};
+  });
+  ASSERT_TRUE(world.put({2, 0}, std::make_unique<BrokenChunk>(1)));
+  const std::string path = fresh_memory_path();
+  const auto copied = world.save_to(path, "memory").wait();
+  ASSERT_TRUE(copied) << copied.error().message();
+  ASSERT_EQ(copied->problems.size(), 2U);
+  EXPECT_EQ(copied->problems[0].key, "chunk:2,0");
+  EXPECT_EQ(copied->problems[1].key, "chunk:1,0");
+  EXPECT_EQ(copied->chunk_count, 3U);
+  auto copy = World::open(path, flat_options());
+  ASSERT_TRUE(copy);
+  EXPECT_EQ(get(**copy, {1, 0}), 7) << "left out";
+  EXPECT_EQ(get(**copy, {2, 0}), 1) << "as it is stored";
+  // A store that cannot be read at all is no such case.
+  control.before_read_chunk([](const ChunkPos&) -> Status { return io_error("the disk is gone"); });
+  EXPECT_EQ(world.save_to(fresh_memory_path(), "memory").wait().error().code(), ErrorCode::io);
+  broken = false;
+}
+
+TEST(WorldBadDays, WhatTheHookOfACopyCallsWorks) {
+  SaveHandle inner;
+  Status closed;
+  FlatWorld flat({.before_save = [&](World& world) {
+    inner = world.save();
+    closed = world.close();
+    return Status();
+  }});
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 0, 1));
+  ASSERT_TRUE(flat.world->save_to(fresh_memory_path()).wait());
+  EXPECT_EQ(closed.error().code(), ErrorCode::busy);
+  ASSERT_TRUE(inner.wait());
+  EXPECT_EQ(flat.stored_at(kHere, 0), 1);
+}
+
 // --- Odd records -------------------------------------------------------------------------------
 
 TEST(WorldBadDays, AnEntityWithoutAChunkIsKeptOrRefusedWhenItIsPut) {

@@ -260,5 +260,29 @@ TEST(WorldDamage, ErasedWhileItsLoadIsUnderWayComesFromTheGenerator) {
   EXPECT_EQ(damaged.flat.at(kBad, 0), 7);
 }
 
+TEST(WorldDamage, EntitiesThatCannotBeReadDoNotTakeTheirChunkAlong) {
+  FlatWorld flat(quiet_options());
+  ASSERT_TRUE(flat.world->put_entity({.id = 5, .owner = kGood, .data = text("cow")}));
+  ASSERT_TRUE(flat.world->close());
+  flat.crash_and_reopen();
+  flat.control.before_read_entities_of(
+      [](const ChunkPos&) -> Status { return corruption("the checksum is wrong"); });
+  ASSERT_TRUE(flat.world->request(kGood));
+  flat.update_until([](const UpdateReport& report) {
+    if (report.loaded.empty()) return false;
+    EXPECT_EQ(report.failed.size(), 1U);
+    EXPECT_NE(report.failed[0].error.message().find("entities of chunk:3,4"), std::string::npos);
+    return true;
+  });
+  EXPECT_TRUE(flat.world->get(kGood));
+  EXPECT_EQ(flat.world->regenerate(kGood).error().code(), ErrorCode::invalid_argument)
+      << "the chunk itself is not damaged";
+  EXPECT_FALSE(flat.world->load_entities_in(kGood));
+  // Once they can be read, asking again brings them.
+  flat.control.before_read_entities_of({});
+  ASSERT_TRUE(flat.world->request(kGood));
+  flat.update_until([&] { return flat.world->entities_in(kGood).size() == 1; });
+}
+
 }  // namespace
 }  // namespace varve::test
