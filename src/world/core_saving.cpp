@@ -252,24 +252,28 @@ void World::Core::saves_every_now_and_then(double dt_s) {
     eviction_wait_s = std::max(0.0, eviction_wait_s - dt_s);
   }
   if (parts_wait_s > 0) return;
-  Changes timed;
-  // What failed before, or what a copy took along, is to be saved although nothing is new.
-  bool carried = part_failed;
-  if (options.timed_saves.players_s > 0 && players_elapsed_s >= options.timed_saves.players_s) {
-    players_elapsed_s = 0;
-    carried |= players.dirty_count() != 0;
-    if (players.open_count() != 0) timed.players = players.cut();
-  }
-  if (options.timed_saves.globals_s > 0 && globals_elapsed_s >= options.timed_saves.globals_s) {
-    globals_elapsed_s = 0;
-    carried |= globals.dirty_count() != 0;
-    if (globals.open_count() != 0) timed.globals = globals.cut();
-  }
-  // What is not new is on its way already, unless no commit is.
-  if (timed.any_entries() || (carried && commits_in_flight == 0))
-    post_part(SaveKind::timed, std::move(timed));
+  save_timed_records();
   flush_write_through();
   save_leaving();
+}
+
+void World::Core::save_timed_records() {
+  const auto is_due = [](double& elapsed_s, double every_s) {
+    if (every_s == 0 || elapsed_s < every_s) return false;
+    elapsed_s = 0;
+    return true;
+  };
+  const bool players_due = is_due(players_elapsed_s, options.timed_saves.players_s);
+  const bool globals_due = is_due(globals_elapsed_s, options.timed_saves.globals_s);
+  // What failed before, or what a copy took along, is to be saved although nothing is new.
+  const bool carried = part_failed || (players_due && players.dirty_count() != 0) ||
+                       (globals_due && globals.dirty_count() != 0);
+  if (!carried) return;
+  Changes timed;
+  if (players_due && players.open_count() != 0) timed.players = players.cut();
+  if (globals_due && globals.open_count() != 0) timed.globals = globals.cut();
+  // What is not new is on its way already, unless no commit is.
+  if (timed.any_entries() || commits_in_flight == 0) post_part(SaveKind::timed, std::move(timed));
 }
 
 void World::Core::queue_write_through(const ChunkPos& pos, ChunkTable::Slot& slot) {

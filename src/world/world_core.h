@@ -141,6 +141,7 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   void take_outcome(SaveOutcome& outcome);
   void forget_erased();
   void saves_every_now_and_then(double dt_s);
+  void save_timed_records();
   void queue_write_through(const ChunkPos& pos, ChunkTable::Slot& slot);
   void flush_write_through();
   void unqueue(const ChunkPos& pos, ChunkTable::Slot& slot);

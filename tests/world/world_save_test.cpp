@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "support/allocation_watch.h"
 #include "varve/format.h"
 #include "world/sample_world.h"
 
@@ -580,10 +581,36 @@ TEST(WorldSave, AClosedWorldRefusesPolitely) {
   EXPECT_FALSE(flat.world->is_saving());
 }
 
-TEST(WorldSave, AnIdleUpdateSavesNothing) {
+TEST(WorldSave, AnIdleUpdateSavesNothingAndAllocatesNothing) {
   FlatWorld flat({.autosave = AutosaveConfig{.interval_s = 1}});
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.world->set_window(1, {.centre = kHere, .radius = {1, 1}}));
+  flat.update_until([&] { return flat.world->telemetry().loads_in_flight == 0; });
+  flat.world->update(10);
+  const AllocationWatch watch;
   for (int i = 0; i < 100; ++i) flat.world->update(10);
+  EXPECT_EQ(watch.peak_size(), 0U);
   EXPECT_EQ(flat.control.commit_count, 0U);
+}
+
+// Starting a save must not depend on how much is dirty: what the game thread allocates
+// does not, either.
+TEST(WorldSave, StartingASaveTakesTheSameForOneChunkAndForAThousand) {
+  const auto allocated_by_a_start = [](int chunk_count) {
+    FlatWorld flat;
+    for (int x = 0; x < chunk_count; ++x) {
+      EXPECT_EQ(flat.at({x, 0}, 0), 7);
+      EXPECT_TRUE(flat.set({x, 0}, 0, 1));
+    }
+    HeldCommits held(flat.control);
+    const AllocationWatch watch;
+    SaveHandle save = flat.world->save();
+    const std::size_t size = watch.peak_size();
+    held.release();
+    EXPECT_TRUE(save.wait());
+    return size;
+  };
+  EXPECT_LT(allocated_by_a_start(1000), allocated_by_a_start(1) + 1024);
 }
 
 }  // namespace
