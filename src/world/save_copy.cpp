@@ -32,15 +32,7 @@ class CopyWriter {
   Status flush() {
     Progress ignored;
     VARVE_ASSIGN(const CommitStats stats, target_.commit(commit_, ignored));
-    report_.generation = stats.generation;
-    report_.meta_size += stats.globals.put_size;
-    report_.chunk_count += stats.chunks.put_count;
-    report_.chunk_size += stats.chunks.put_size;
-    report_.entity_count += stats.entities.put_count;
-    report_.entity_size += stats.entities.put_size;
-    report_.player_count += stats.players.put_count;
-    report_.player_size += stats.players.put_size;
-    report_.written_size += stats.written_size;
+    add_stats(report_, stats);
     commit_ = {.tick = commit_.tick};
     size_ = 0;
     return {};

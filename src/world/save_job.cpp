@@ -26,4 +26,20 @@ Changes merged(const ChangesList& list) {
   return all;
 }
 
+void add_stats(SaveReport& report, const CommitStats& stats) {
+  report.generation = stats.generation;
+  report.meta_size += stats.globals.put_size;
+  report.chunk_count += stats.chunks.put_count;
+  report.chunk_size += stats.chunks.put_size;
+  report.entity_count += stats.entities.put_count;
+  report.entity_size += stats.entities.put_size;
+  report.player_count += stats.players.put_count;
+  report.player_size += stats.players.put_size;
+  for (const KindStats& kind : {stats.chunks, stats.entities, stats.players, stats.globals}) {
+    report.unchanged_count += kind.unchanged_count;
+    report.erased_count += kind.erased_count;
+  }
+  report.written_size += stats.written_size;
+}
+
 }  // namespace varve

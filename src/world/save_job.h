@@ -66,6 +66,9 @@ enum class SaveKind : std::uint8_t {
   copy,   // save_to()
 };
 
+// Counts one commit in.
+void add_stats(SaveReport& report, const CommitStats& stats);
+
 // What came of it, as far as the game thread has to know. The report is with the state.
 struct SaveOutcome {
   SaveKind kind = SaveKind::whole;

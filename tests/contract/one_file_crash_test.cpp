@@ -11,9 +11,7 @@ namespace varve::test {
 namespace {
 
 Result<std::unique_ptr<Store>> open_or_create(Vfs& vfs) {
-  auto store = OneFileStore::open(vfs, "world");
-  if (store || store.error().code() != ErrorCode::not_found) return store;
-  return OneFileStore::create(vfs, "world");
+  return OneFileStore::open_or_create(vfs, "world");
 }
 
 crash::Workload workload(std::size_t commit_count) {

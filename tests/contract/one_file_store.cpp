@@ -79,6 +79,12 @@ Capabilities OneFileStore::everything() {
   return can;
 }
 
+Result<std::unique_ptr<Store>> OneFileStore::open_or_create(Vfs& vfs, std::string_view path) {
+  auto store = open(vfs, path);
+  if (store || store.error().code() != ErrorCode::not_found) return store;
+  return create(vfs, path);
+}
+
 std::string OneFileStore::backup_path(std::string_view path, std::uint32_t number) {
   return number == 1 ? fmt::format("{}.backup", path) : fmt::format("{}.backup.{}", path, number);
 }

@@ -29,6 +29,7 @@ class OneFileStore final : public TablesStore {
                                              Capabilities can = everything());
   static Result<std::unique_ptr<Store>> create(Vfs& vfs, std::string_view path,
                                                Capabilities can = everything());
+  static Result<std::unique_ptr<Store>> open_or_create(Vfs& vfs, std::string_view path);
   // Where the Nth backup is; the newest is the first.
   static std::string backup_path(std::string_view path, std::uint32_t number);
 

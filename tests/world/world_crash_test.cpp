@@ -11,12 +11,6 @@
 namespace varve::test {
 namespace {
 
-Result<std::unique_ptr<Store>> open_or_create(Vfs& vfs) {
-  auto store = OneFileStore::open(vfs, "world");
-  if (store || store.error().code() != ErrorCode::not_found) return store;
-  return OneFileStore::create(vfs, "world");
-}
-
 Status put(World& world, const Commit& changes) {
   for (const ChunkChange& change : changes.chunks)
     VARVE_TRY(change.payload ? world.put(change.pos, std::make_unique<RawChunk>(*change.payload))
@@ -69,7 +63,7 @@ class WorldSession final : public crash::Session {
 class WorldSubject final : public crash::Subject {
  public:
   Result<std::unique_ptr<crash::Session>> open(Vfs& vfs) override {
-    VARVE_ASSIGN(std::unique_ptr<Store> store, open_or_create(vfs));
+    VARVE_ASSIGN(std::unique_ptr<Store> store, OneFileStore::open_or_create(vfs, "world"));
     return std::make_unique<WorldSession>(std::move(store));
   }
   crash::Step one_more() const override {
