@@ -27,6 +27,18 @@ void Gate::open() {
   changed_.notify_all();
 }
 
+HeldCommits::HeldCommits(StoreControl& control) : control_(control) {
+  control_.before_commit([gate = gate_](const Commit&) {
+    gate->pass();
+    return Status();
+  });
+}
+
+void HeldCommits::release() {
+  control_.before_commit({});
+  gate_->open();
+}
+
 Result<Bytes> FlatGenerator::generate(const ChunkPos&) const {
   Buffer buffer(kFlatChunkSize);
   std::memset(buffer.data(), fill_, buffer.size());

@@ -40,6 +40,22 @@ class GateOpener {
   Gate& gate_;
 };
 
+// Holds every commit back until it is told otherwise.
+class HeldCommits {
+ public:
+  explicit HeldCommits(StoreControl& control);
+  ~HeldCommits() { release(); }
+  HeldCommits(const HeldCommits&) = delete;
+  HeldCommits& operator=(const HeldCommits&) = delete;
+
+  void wait_until_one_is_held() { gate_->wait_for_arrivals(1); }
+  void release();
+
+ private:
+  StoreControl& control_;
+  std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();  // also of those who still pass
+};
+
 inline constexpr std::size_t kFlatChunkSize = 1024;
 
 // Chunks full of one byte.

@@ -16,6 +16,10 @@ inline WorldOptions quiet_options() {
   return {.autosave = AutosaveConfig{.enabled = false, .retry_s = 5}, .load_thread_count = 1};
 }
 
+inline StoreControl::CommitHook failing_commits() {
+  return [](const Commit&) -> Status { return out_of_space("the disk is full"); };
+}
+
 inline Bytes text(std::string_view contents) { return Bytes::copy_of(contents); }
 
 inline std::unique_ptr<Chunk> flat_chunk(std::uint8_t fill) {
