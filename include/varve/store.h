@@ -57,9 +57,8 @@ struct Capabilities {
   std::uint8_t coordinate_count_max = 4;
   bool spaces = true;  // spaces other than the default one
   bool entities = true;
-  bool entities_without_owner = true;      // Entity::owner may be empty
-  bool entities_need_owner_chunk = false;  // the owner must be a saved chunk
-  std::string entity_schema = "bytes";     // what Entity::data is: "bytes", "nbt", ...
+  bool entities_without_owner = true;   // Entity::owner may be empty
+  std::string entity_schema = "bytes";  // what Entity::data is: "bytes", "nbt", ...
   bool players = true;
   bool globals = true;
   bool generator = true;                      // remembers the GeneratorId

@@ -14,9 +14,6 @@ namespace varve {
 //   is too large, a tick that runs backwards.
 // - unsupported: a put of what the format cannot carry. Erasing such a record is no
 //   error: it cannot be there, so stores must expect it and find nothing.
-//
-// Whether an owner is a saved chunk (Capabilities::entities_need_owner_chunk) only the
-// store can tell.
 Status check_commit(const Commit& commit, const Capabilities& capabilities,
                     std::uint64_t store_tick);
 

@@ -43,7 +43,7 @@ class Model {
   RecordKey any_key() const {
     std::vector<RecordKind> kinds{RecordKind::chunk};
     // An owner that must be a saved chunk is a matter for the format's own tests.
-    if (can_.entities && !can_.entities_need_owner_chunk) kinds.push_back(RecordKind::entity);
+    if (can_.entities) kinds.push_back(RecordKind::entity);
     if (can_.players) kinds.push_back(RecordKind::player);
     if (can_.globals) kinds.push_back(RecordKind::global);
     RecordKey key;

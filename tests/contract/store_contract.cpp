@@ -56,11 +56,7 @@ ChunkPos StoreContract::at(int x, int y) const {
   return pos;
 }
 
-ChunkPos StoreContract::owner(int x) {
-  const ChunkPos pos = at(x);
-  if (can_.entities_need_owner_chunk) must({.chunks = {chunk(pos, "owner")}});
-  return pos;
-}
+ChunkPos StoreContract::owner(int x) { return at(x); }
 
 std::optional<ChunkPos> StoreContract::no_owner() {
   if (can_.entities_without_owner) return std::nullopt;

@@ -23,6 +23,14 @@ WorldOptions flat_options() {
   return {.chunk_type = raw_chunks(kFlatChunkSize), .generator = std::make_shared<FlatGenerator>()};
 }
 
+// Registered formats stay for the life of the process.
+void register_once(std::unique_ptr<const Format> format) {
+  const Result<const Format*> known = find_format(format->name());
+  if (!known) {
+    ASSERT_TRUE(register_format(std::move(format)));
+  }
+}
+
 Result<std::unique_ptr<World>> create_on(Vfs& vfs, const std::string& path) {
   auto store = OneFileStore::create(vfs, path);
   if (!store) return store.error();
@@ -154,7 +162,7 @@ TEST(WorldBadDays, AReadOnlyDirectoryFailsTheSaveAndNothingElse) {
 }
 
 TEST(WorldBadDays, ASaveDeletedUnderneathIsSaidAndTheWorldCanBeSavedElsewhere) {
-  ASSERT_TRUE(register_format(std::make_unique<OneFileFormat>(posix_vfs())));
+  register_once(std::make_unique<OneFileFormat>(posix_vfs()));
   const ScratchDir dir;
   auto opened = create_on(posix_vfs(), dir.file("save"));
   ASSERT_TRUE(opened);
@@ -208,38 +216,42 @@ TEST(WorldBadDays, ASecondProcessIsToldWhoHasTheWorld) {
   EXPECT_TRUE(open_on(posix_vfs(), dir.file("save"))) << "its end frees the world";
 }
 
+// A format whose saves cannot be renamed, on a disk that lives as long as it does.
+class UnrenamableFormat final : public Format {
+ public:
+  static sim::SimDisk& disk() {
+    static sim::SimDisk disk;
+    return disk;
+  }
+  std::string_view name() const override { return "unrenamable"; }
+  Result<bool> detect(std::string_view path) const override { return inner_.detect(path); }
+  Result<std::unique_ptr<Store>> open(std::string_view path) const override {
+    return inner_.open(path);
+  }
+  Result<std::unique_ptr<Store>> create(std::string_view path) const override {
+    return inner_.create(path);
+  }
+  Status rename(std::string_view from, std::string_view) const override {
+    return io_error("renaming " + std::string(from) + " failed");
+  }
+  Status remove(std::string_view path) const override { return inner_.remove(path); }
+
+ private:
+  OneFileFormat inner_{disk()};
+};
+
 TEST(WorldBadDays, ACopyThatFailsLeavesNothingBehind) {
+  register_once(std::make_unique<UnrenamableFormat>());
   sim::SimDisk disk;
-  auto store = OneFileStore::create(disk, "save");
-  ASSERT_TRUE(store);
-  StoreControl control;
-  auto opened = World::on(hook(*std::move(store), control), flat_options());
+  auto opened = create_on(disk, "save");
   ASSERT_TRUE(opened);
   World& world = **opened;
   set(world, kHere, 1);
-  const OneFileFormat on_sim(disk);
-  struct SimFormat final : Format {
-    explicit SimFormat(const OneFileFormat& format) : to(format) {}
-    std::string_view name() const override { return "simulated"; }
-    Result<bool> detect(std::string_view path) const override { return to.detect(path); }
-    Result<std::unique_ptr<Store>> open(std::string_view path) const override {
-      return to.open(path);
-    }
-    Result<std::unique_ptr<Store>> create(std::string_view path) const override {
-      return to.create(path);
-    }
-    Status rename(std::string_view from, std::string_view) const override {
-      return io_error("renaming " + std::string(from) + " failed");
-    }
-    Status remove(std::string_view path) const override { return to.remove(path); }
-    const OneFileFormat& to;
-  };
-  ASSERT_TRUE(register_format(std::make_unique<SimFormat>(on_sim)));
-  const auto copied = world.save_to("copy", "simulated").wait();
+  const auto copied = world.save_to("copy", "unrenamable").wait();
   ASSERT_FALSE(copied);
   EXPECT_NE(copied.error().message().find("copy"), std::string::npos);
-  EXPECT_FALSE(*disk.exists("copy"));
-  EXPECT_FALSE(*disk.exists("copy.saving"));
+  EXPECT_FALSE(*UnrenamableFormat::disk().exists("copy"));
+  EXPECT_FALSE(*UnrenamableFormat::disk().exists("copy.saving"));
   EXPECT_EQ(world.state(kHere), ChunkState::dirty);
   ASSERT_TRUE(world.save().wait());
 }

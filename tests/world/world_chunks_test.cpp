@@ -164,6 +164,29 @@ TEST(WorldChunks, TypedChunksAreEditedByBytesAndBySetters) {
   EXPECT_EQ((**stored).view()[101], std::byte{6});
 }
 
+TEST(WorldChunks, ASnapshotOfATypedChunkCostsOneCloneAndTheSectionsThatAreTouched) {
+  FlatWorld flat({.chunk_type = std::make_shared<SectionType>()});
+  World& world = *flat.world;
+  ASSERT_TRUE(world.put(kHere, std::make_unique<SectionChunk>()));
+  for (std::uint8_t snapshot = 1; snapshot <= 3; ++snapshot) {
+    HeldCommits held(flat.control);
+    SaveHandle save = world.save();
+    held.wait_until_one_is_held();
+    const std::uint64_t clones_before = world.telemetry().clone_count;
+    const std::uint64_t copies_before = SectionChunk::section_copy_count;
+    for (std::uint16_t cell = 0; cell < 50; ++cell) {
+      EXPECT_TRUE(*world.edit(kHere, SectionChunk::edit_of(cell, snapshot)));
+      EXPECT_TRUE(*world.edit(kHere, SectionChunk::edit_of(900, cell + 1)));
+    }
+    EXPECT_EQ(world.telemetry().clone_count - clones_before, 1U);
+    EXPECT_EQ(SectionChunk::section_copy_count - copies_before, 2U) << "of sixteen";
+    held.release();
+    ASSERT_TRUE(save.wait());
+    EXPECT_EQ(flat.stored_at(kHere, 0), snapshot - 1) << "what it was when the save began";
+    EXPECT_EQ(world.get(kHere).as<SectionChunk>().cell(0), snapshot);
+  }
+}
+
 TEST(WorldChunks, AnEditOfWhatIsNotInMemoryIsRefused) {
   FlatWorld flat;
   EXPECT_EQ(flat.set(kHere, 0, 1).error().code(), ErrorCode::not_found);
