@@ -94,6 +94,8 @@ struct ChunkBox {
 
   // False for every position of another space or with another number of coordinates.
   bool contains(const ChunkPos& pos) const noexcept;
+
+  friend bool operator==(const ChunkBox&, const ChunkBox&) = default;
 };
 
 // Stable for the life of a save. World::new_entity_id() makes ids that never meet.

@@ -63,6 +63,23 @@ Status World::Core::check_writable() const {
   return {};
 }
 
+bool World::Core::is_being_edited(const ChunkPos& pos) const noexcept {
+  return !editing.empty() && std::find(editing.begin(), editing.end(), pos) != editing.end();
+}
+
+Status World::Core::check_chunk_writable(const ChunkPos& pos) const {
+  VARVE_TRY(check_writable());
+  if (is_being_edited(pos)) [[unlikely]]
+    return busy(to_string(pos) + ": changed inside its own edit; use the chunk that was handed in");
+  return {};
+}
+
+Status World::Core::check_not_editing(const char* what) const {
+  if (editing.empty()) return {};
+  return busy(fmt::format("{} inside an edit of {}: the chunk is not whole yet", what,
+                          to_string(editing.back())));
+}
+
 Status World::Core::check_pos(const ChunkPos& pos) const {
   const Capabilities& can = store->capabilities();
   if (pos.coordinate_count < can.coordinate_count_min ||
@@ -70,6 +87,11 @@ Status World::Core::check_pos(const ChunkPos& pos) const {
     return unsupported(fmt::format("{}: the format '{}' has positions of {} to {} coordinates",
                                    to_string(pos), can.format, can.coordinate_count_min,
                                    can.coordinate_count_max));
+  for (std::size_t axis = pos.coordinate_count; axis < kCoordinateCountMax; ++axis)
+    if (pos.coordinates[axis] != 0)
+      return invalid_argument(fmt::format("{}: a coordinate beyond its {} is {} and not 0",
+                                          to_string(pos), pos.coordinate_count,
+                                          pos.coordinates[axis]));
   if (!can.spaces && pos.space != Space())
     return unsupported(
         fmt::format("{}: the format '{}' has no spaces", to_string(pos), can.format));

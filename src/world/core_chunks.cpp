@@ -19,52 +19,77 @@ ChunkRef World::Core::clone(const ChunkRef& chunk) {
   return chunk->clone();
 }
 
-Result<bool> World::Core::edit_chunk(const ChunkPos& pos, ByteView edit) {
+// Changes a chunk by `change`, which tells whether it did. `may_change` is asked before a
+// clone is made for it.
+template <class Change, class MayChange>
+Result<bool> World::Core::edit_slot(const ChunkPos& pos, const Change& change,
+                                    const MayChange& may_change) {
   ChunkTable::Slot* slot = chunks.find(pos);
   if (slot == nullptr || !slot->value)
     return not_found(to_string(pos) + ": not in memory; request() or load_now() it first");
   slot->extra.used = true;
-  const bool exclusive = is_exclusive(*slot);
-  if (!exclusive && !(*slot->value)->would_change(edit)) return false;
-  ChunkRef target = exclusive ? *slot->value : clone(*slot->value);
-  Chunk& chunk = ChunkAccess::writable(target);
-  VARVE_ASSIGN(const bool changed, chunk.apply(edit));
-  ChunkAccess::take_changed(chunk);
-  if (changed) {
-    chunks.change(pos, std::move(target));
-    chunk_changed(pos, *slot);
-  } else if (!exclusive) {
-    // The clone is as good as the original, and nobody else holds it: the next edit
-    // needs none.
-    chunks.replace_equal(*slot, std::move(target));
+  if (!is_exclusive(*slot)) {
+    if (!may_change(**slot->value)) return false;
+    ChunkRef copy = clone(*slot->value);
+    VARVE_ASSIGN(const bool changed, change(ChunkAccess::writable(copy)));
+    if (changed) {
+      chunks.change(pos, std::move(copy));
+      chunk_changed(pos, *slot);
+    } else {
+      // As good as the original, and nobody else holds it: the next edit needs none.
+      chunks.replace_equal(*slot, std::move(copy));
+    }
+    return changed;
   }
-  return changed;
+  Chunk& chunk = ChunkAccess::writable(*slot->value);
+  if (chunks.open_batch_holds(*slot)) {
+    VARVE_ASSIGN(const bool changed, change(chunk));
+    if (changed) chunk_changed(pos, *slot);
+    return changed;
+  }
+  if (chunks.is_open(*slot)) {  // the batch has an erasure, which a change takes back
+    VARVE_ASSIGN(const bool changed, change(chunk));
+    if (changed) chunks.changed_in_place(pos, *slot);
+    if (changed) chunk_changed(pos, *slot);
+    return changed;
+  }
+  // The memory to remember the change comes before the change.
+  const std::size_t place = chunks.begin_change_in_place(pos, *slot);
+  const Result<bool> changed = change(chunk);
+  if (!changed || !*changed) {
+    chunks.cancel_change_in_place(place);
+    return changed;
+  }
+  chunks.finish_change_in_place(*slot, place);
+  chunk_changed(pos, *slot);
+  return true;
+}
+
+Result<bool> World::Core::edit_chunk(const ChunkPos& pos, ByteView edit) {
+  return edit_slot(
+      pos, [&](Chunk& chunk) { return chunk.apply(edit); },
+      [&](const Chunk& chunk) { return chunk.would_change(edit); });
 }
 
 Result<bool> World::Core::edit_chunk_with(const ChunkPos& pos,
                                           const std::function<void(Chunk&)>& fn) {
-  ChunkTable::Slot* slot = chunks.find(pos);
-  if (slot == nullptr || !slot->value)
-    return not_found(to_string(pos) + ": not in memory; request() or load_now() it first");
-  slot->extra.used = true;
-  ChunkRef target = is_exclusive(*slot) ? *slot->value : clone(*slot->value);
-  Chunk& chunk = ChunkAccess::writable(target);
-  ChunkAccess::take_changed(chunk);
-  // What setters did before the game's code threw is done.
-  const Status edited = guarded(
-      ErrorCode::invalid_argument, [&] { return "editing " + to_string(pos); },
-      [&]() -> Status {
-        fn(chunk);
-        return {};
-      });
-  // `fn` may have called the world: the slot is looked for anew.
-  const bool changed = ChunkAccess::take_changed(chunk);
-  slot = chunks.find(pos);
-  if (changed) {
-    chunk_changed(pos, chunks.change(pos, std::move(target)));
-  } else if (slot != nullptr && slot->value && *slot->value != target) {
-    chunks.replace_equal(*slot, std::move(target));
-  }
+  // What setters did before the game's code threw is done, so the error comes last.
+  Status edited;
+  editing.push_back(pos);
+  const Result<bool> changed = edit_slot(
+      pos,
+      [&](Chunk& chunk) -> Result<bool> {
+        ChunkAccess::take_changed(chunk);
+        edited = guarded(
+            ErrorCode::invalid_argument, [&] { return "editing " + to_string(pos); },
+            [&]() -> Status {
+              fn(chunk);
+              return {};
+            });
+        return ChunkAccess::take_changed(chunk);
+      },
+      [](const Chunk&) { return true; });
+  editing.pop_back();
   if (!edited) return edited.error();
   return changed;
 }
@@ -133,7 +158,6 @@ void World::Core::change_entity(EntityId id, std::optional<EntityValue> value) {
   const std::optional<ChunkPos> before =
       slot != nullptr && slot->value ? slot->value->owner : std::nullopt;
   const std::optional<ChunkPos> after = value ? value->owner : std::nullopt;
-  if (!value) erased_entities.push_back(id);
   entities.change(id, std::move(value));
   set_owner(id, before, after);
   // Where chunks are streamed, an entity that walks out of what is in memory goes with them.

@@ -39,11 +39,14 @@ void World::Core::save_timed_records() {
   const bool carried = part_failed || (players_due && players.dirty_count() != 0) ||
                        (globals_due && globals.dirty_count() != 0);
   if (!carried) return;
-  Changes timed;
-  if (players_due && players.open_count() != 0) timed.players = players.cut();
-  if (globals_due && globals.open_count() != 0) timed.globals = globals.cut();
+  std::list<SaveJob> job = new_part(SaveKind::timed);
+  Changes& timed = job.front().changes.front();
+  if (players_due) players.prepare_cut(timed.players);
+  if (globals_due) globals.prepare_cut(timed.globals);
+  if (players_due) players.finish_cut(timed.players);
+  if (globals_due) globals.finish_cut(timed.globals);
   // What is not new is on its way already, unless no commit is.
-  if (timed.any_entries() || commits_in_flight == 0) post_part(SaveKind::timed, std::move(timed));
+  if (timed.any_entries() || commits_in_flight == 0) post_part(std::move(job));
 }
 
 void World::Core::queue_write_through(const ChunkPos& pos, ChunkTable::Slot& slot) {
@@ -54,8 +57,10 @@ void World::Core::queue_write_through(const ChunkPos& pos, ChunkTable::Slot& slo
   const WriteThroughConfig& config = options.write_through;
   if (write_through_queue.size() >= config.async_save_queue_size) {
     ++counters.queue_full_count;
-    // While the disk fails nobody waits for it.
-    if (config.when_full == WriteThroughConfig::WhenFull::leave_dirty || parts_wait_s > 0) return;
+    // While the disk fails nobody waits for it; inside an edit nothing can be cut.
+    if (config.when_full == WriteThroughConfig::WhenFull::leave_dirty || parts_wait_s > 0 ||
+        !editing.empty())
+      return;
     if (running_write_through) {
       running_write_through->wait_without_starting(std::nullopt);
       collect();
@@ -70,6 +75,8 @@ void World::Core::queue_write_through(const ChunkPos& pos, ChunkTable::Slot& slo
 // One commit of it at a time: what is edited meanwhile comes together in the queue.
 void World::Core::flush_write_through() {
   if (write_through_queue.empty() || running_write_through || parts_wait_s > 0) return;
+  std::list<SaveJob> job = new_part(SaveKind::write_through);
+  Changes& changes = job.front().changes.front();
   bool any_dirty = false;
   for (const ChunkPos& pos : write_through_queue) {
     ChunkTable::Slot* slot = chunks.find(pos);
@@ -77,11 +84,10 @@ void World::Core::flush_write_through() {
     slot->extra.queued = false;
     any_dirty |= chunks.is_dirty(*slot);
   }
-  Changes changes{.chunks = chunks.cut_some(write_through_queue)};
+  chunks.cut_some(write_through_queue, changes.chunks);
   write_through_queue.clear();
   // A save may have taken them all, or a copy, which stores nothing here.
-  if (changes.any_entries() || (any_dirty && commits_in_flight == 0))
-    post_part(SaveKind::write_through, std::move(changes));
+  if (changes.any_entries() || (any_dirty && commits_in_flight == 0)) post_part(std::move(job));
 }
 
 // For a slot that is about to go: its place in the queue is free.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/try.h"
 #include "world/guarded.h"
 #include "world/world_core.h"
 
@@ -23,14 +24,19 @@ bool World::Core::on_game_thread() const noexcept {
 }
 
 // For a handle that is waited for on the game thread: nobody else could start its save.
-void World::Core::start_waiting_save(std::optional<Clock::time_point> deadline) noexcept {
-  while (waiting_save && running_save) {
-    if (!running_save->wait_without_starting(deadline)) return;
+bool World::Core::start_waiting_save(const SaveHandle::State& state,
+                                     std::optional<Clock::time_point> deadline) noexcept {
+  // Neither inside its own hook nor inside an edit can it ever be cut.
+  if (save_before_cut.get() == &state || !editing.empty()) return false;
+  while (waiting_save.get() == &state && running_save) {
+    if (!running_save->wait_without_starting(deadline)) return true;
     collect();
   }
+  return true;
 }
 
 void World::Core::finish_saves() {
+  collect();
   while (running_save) {
     running_save->wait_without_starting(std::nullopt);
     collect();
@@ -52,58 +58,74 @@ Status World::Core::run_before_save() {
   return ran;
 }
 
+// Everything a job needs but the changes. Made before they are cut, since what is cut must
+// not be lost for lack of memory.
+std::list<SaveJob> World::Core::new_job(SaveKind kind, std::shared_ptr<SaveHandle::State> state) {
+  std::list<SaveJob> job(1);
+  SaveJob& made = job.front();
+  state->started.store(true, std::memory_order_release);
+  made.outcome.push_back({.kind = kind, .state = std::move(state)});
+  made.changes.emplace_back();
+  made.changes.front().quarantine.reserve(to_quarantine.size());
+  made.tick = tick_number;
+  made.generator = generator_to_record;
+  if (kind == SaveKind::whole && store->capabilities().backups)
+    made.backup_count = autosave.config().max_backups;
+  return job;
+}
+
+std::list<SaveJob> World::Core::new_part(SaveKind kind) {
+  return new_job(kind, std::make_shared<SaveHandle::State>());
+}
+
 // All of it in constant time: each table hands over its open batch.
-Changes World::Core::cut_everything() {
-  Changes changes{.chunks = chunks.cut(),
-                  .entities = entities.cut(),
-                  .players = players.cut(),
-                  .globals = globals.cut(),
-                  .quarantine = {to_quarantine.begin(), to_quarantine.end()}};
+void World::Core::cut_everything(Changes& changes) {
+  chunks.prepare_cut(changes.chunks);
+  entities.prepare_cut(changes.entities);
+  players.prepare_cut(changes.players);
+  globals.prepare_cut(changes.globals);
+  chunks.finish_cut(changes.chunks);
+  entities.finish_cut(changes.entities);
+  players.finish_cut(changes.players);
+  globals.finish_cut(changes.globals);
+  changes.quarantine.assign(to_quarantine.begin(), to_quarantine.end());  // has room for them
   to_quarantine.clear();
-  return changes;
 }
 
 void World::Core::start_save(const std::shared_ptr<SaveHandle::State>& state) {
-  running_save = state;
-  state->started.store(true, std::memory_order_release);
   save_before_cut = state;
-  const Status ready = run_before_save();
+  const Status ready = guarded(ErrorCode::io, "saving", [&]() -> Status {
+    VARVE_TRY(run_before_save());
+    const auto begun_at = Clock::now();
+    if (dirty_record_count() == 0 && tick_number == stored_tick) {
+      // Nothing is new: what is stored is the world as it is.
+      save_ended(*state, SaveReport{.generation = stored_generation, .tick = stored_tick});
+      return {};
+    }
+    std::list<SaveJob> job = new_job(SaveKind::whole, state);
+    cut_everything(job.front().changes.front());
+    running_save = state;
+    post(std::move(job), begun_at);
+    return {};
+  });
   save_before_cut = nullptr;
-  if (!ready) {
-    ++counters.save_failure_count;
-    note_error(LogLevel::error, "saving failed before it began", ready.error());
-    return save_ended(*state, ready.error());
-  }
-  const auto begun_at = Clock::now();
-  if (dirty_record_count() == 0 && tick_number == stored_tick) {
-    // Nothing is new: what is stored is the world as it is.
-    return save_ended(*state, SaveReport{.generation = stored_generation, .tick = stored_tick});
-  }
-  post(SaveKind::whole, cut_everything(), state, begun_at);
+  if (ready) return;
+  ++counters.save_failure_count;
+  note_error(LogLevel::error, "saving failed before it began", ready.error());
+  save_ended(*state, ready.error());
 }
 
 // A save that needed no saver.
 void World::Core::save_ended(SaveHandle::State& state, Result<SaveReport> outcome) {
-  running_save = nullptr;
   autosave.restart(outcome.has_value());
   last_save = outcome;
   ended_save = outcome;
   state.finish(std::move(outcome));
 }
 
-void World::Core::post(SaveKind kind, Changes changes, std::shared_ptr<SaveHandle::State> state,
-                       Clock::time_point begun_at, std::string copy_path,
-                       const Format* copy_format) {
-  std::list<SaveJob> job(1);
+void World::Core::post(std::list<SaveJob> job, Clock::time_point begun_at) noexcept {
   SaveJob& made = job.front();
-  made.outcome.push_back({.kind = kind, .state = std::move(state)});
-  made.changes.push_back(std::move(changes));
-  made.tick = tick_number;
-  made.generator = generator_to_record;
-  if (kind == SaveKind::whole && store->capabilities().backups)
-    made.backup_count = autosave.config().max_backups;
-  made.copy_path = std::move(copy_path);
-  made.copy_format = copy_format;
+  const SaveKind kind = made.kind();
   made.posted_at = Clock::now();
   made.start_time = made.posted_at - begun_at;
   saver->post(std::move(job));
@@ -113,40 +135,43 @@ void World::Core::post(SaveKind kind, Changes changes, std::shared_ptr<SaveHandl
         std::chrono::duration<double, std::micro>(Clock::now() - begun_at).count());
 }
 
-void World::Core::post_part(SaveKind kind, Changes changes) {
-  auto state = std::make_shared<SaveHandle::State>();
-  state->started = true;
-  if (kind == SaveKind::write_through) running_write_through = state;
-  if (kind == SaveKind::eviction) eviction_runs = true;
-  // What must be kept aside goes with the chunk that replaces it.
-  for (const auto& entry : changes.chunks.entries)
-    if (to_quarantine.erase(entry.key) != 0) changes.quarantine.push_back(entry.key);
+void World::Core::post_part(std::list<SaveJob> job) noexcept {
+  SaveJob& part = job.front();
+  if (part.kind() == SaveKind::write_through) running_write_through = part.outcome.front().state;
+  if (part.kind() == SaveKind::eviction) eviction_runs = true;
+  // What must be kept aside goes with the chunk that replaces it. There is room for it.
+  Changes& changes = part.changes.front();
+  if (!to_quarantine.empty())
+    for (const auto& entry : changes.chunks.entries)
+      if (to_quarantine.erase(entry.key) != 0) changes.quarantine.push_back(entry.key);
   part_failed = false;
-  post(kind, std::move(changes), std::move(state), Clock::now());
+  post(std::move(job), Clock::now());
 }
 
 void World::Core::collect() {
   while (!saves_done.empty()) {
     std::list<SaveOutcome> outcomes = saves_done.take();
-    for (SaveOutcome& outcome : outcomes) take_outcome(outcome);
+    while (!outcomes.empty()) {
+      const SaveOutcome outcome = std::move(outcomes.front());
+      outcomes.pop_front();
+      // What was stored counts even if there is no memory to talk about it.
+      const Status taken = guarded(ErrorCode::io, "taking in a save", [&]() -> Status {
+        take_outcome(outcome);
+        return {};
+      });
+      if (!taken) counters.last_error = taken.error();
+      tell_outcome(outcome);
+    }
   }
+  if (!running_save && waiting_save && editing.empty() && !in_before_save)
+    start_save(std::exchange(waiting_save, nullptr));
 }
 
-void World::Core::take_outcome(SaveOutcome& outcome) {
-  const Result<SaveReport> report = *outcome.state->decided();
+// What a save's end changes. What cannot fail comes first.
+void World::Core::take_outcome(const SaveOutcome& outcome) {
   const bool whole = outcome.kind == SaveKind::whole;
-  const bool copy = outcome.kind == SaveKind::copy;
-  chunks.stored(outcome.stored_chunks);
-  entities.stored(outcome.stored_entities);
-  players.stored(outcome.stored_players);
-  globals.stored(outcome.stored_globals);
-  for (const ChunkPos& pos : outcome.unsaved) {
-    ChunkTable::Slot* slot = chunks.find(pos);
-    // A chunk that changed again is dirty anyway.
-    if (slot == nullptr || chunks.is_dirty(*slot)) continue;
-    chunks.changed_in_place(pos, *slot);
-  }
-  if (outcome.generator_recorded) generator_to_record.reset();
+  if (outcome.kind != SaveKind::copy) --commits_in_flight;
+  if (whole) running_save = nullptr;
   if (outcome.kind == SaveKind::write_through) running_write_through = nullptr;
   if (outcome.kind == SaveKind::eviction) {
     eviction_runs = false;
@@ -155,13 +180,54 @@ void World::Core::take_outcome(SaveOutcome& outcome) {
         outcome.unsaved.empty() ? 0 : next_backoff(eviction_backoff_s, autosave.config());
     eviction_wait_s = eviction_backoff_s;
   }
-  if (!copy) --commits_in_flight;
+  if (whole) autosave.restart(outcome.succeeded);
+  if (outcome.kind == SaveKind::copy) return;
+  if (!outcome.succeeded) {
+    parts_backoff_s = next_backoff(parts_backoff_s, autosave.config());
+    parts_wait_s = parts_backoff_s;
+    // A save of everything is the game's, or autosave's, to try again, but it may have
+    // taken what write-through promised.
+    part_failed = part_failed || !whole || options.write_through.enabled;
+    return;
+  }
+  // A hook may take in a later outcome before an earlier one.
+  stored_generation = std::max(stored_generation, outcome.generation);
+  stored_tick = std::max(stored_tick, outcome.tick);
+  parts_wait_s = parts_backoff_s = 0;
+  part_failed = false;
+  if (outcome.generator_recorded) generator_to_record.reset();
+  chunks.stored(outcome.stored_chunks);
+  entities.stored(outcome.stored_entities);
+  players.stored(outcome.stored_players);
+  globals.stored(outcome.stored_globals);
+  for (const ChunkPos& pos : outcome.unsaved) {
+    ChunkTable::Slot* slot = chunks.find(pos);
+    // A chunk that changed again is dirty anyway.
+    if (slot != nullptr && !chunks.is_dirty(*slot)) chunks.changed_in_place(pos, *slot);
+  }
+  forget_erased(outcome);
+  drop_leaving();
+}
 
-  if (report) {
+// Figures, the log, and what the game will read.
+void World::Core::tell_outcome(const SaveOutcome& outcome) noexcept {
+  try {
+    const Result<SaveReport> report = *outcome.state->decided();
+    const bool whole = outcome.kind == SaveKind::whole;
+    const bool copy = outcome.kind == SaveKind::copy;
+    if (whole) last_save = ended_save = report;
+    if (!report) {
+      ++counters.save_failure_count;
+      note_error(LogLevel::error,
+                 copy ? "a copy could not be saved" : "saving failed; everything stays dirty",
+                 report.error());
+      return;
+    }
+    counters.commit_count += copy ? 0 : 1;
+    counters.save_count += whole ? 1 : 0;
     counters.bytes_written += report->written_size;
     for (const RecordProblem& problem : report->problems)
-      note_error(LogLevel::error, "a record could not be saved and stays dirty: " + problem.key,
-                 problem.error);
+      note_error(LogLevel::error, "a record could not be saved: " + problem.key, problem.error);
     if (logger.enabled())
       logger.log(LogLevel::info,
                  copy    ? "saved a copy"
@@ -171,68 +237,36 @@ void World::Core::take_outcome(SaveOutcome& outcome) {
                   {"tick", std::to_string(report->tick)},
                   {"chunks", std::to_string(report->chunk_count)},
                   {"bytes", std::to_string(report->written_size)}});
-  } else {
-    ++counters.save_failure_count;
-    note_error(LogLevel::error,
-               copy ? "a copy could not be saved"
-                    : "saving failed; everything stays dirty and is tried again",
-               report.error());
+  } catch (...) {
+    // Out of memory: nothing but words is lost.
   }
-  if (!copy) {
-    if (report) {
-      ++counters.commit_count;
-      stored_generation = report->generation;
-      stored_tick = report->tick;
-      parts_wait_s = parts_backoff_s = 0;
-      part_failed = false;
-    } else {
-      parts_backoff_s = next_backoff(parts_backoff_s, autosave.config());
-      parts_wait_s = parts_backoff_s;
-      // A save of everything is the game's, or autosave's, to try again, but it may have
-      // taken what write-through promised.
-      part_failed = part_failed || !whole || options.write_through.enabled;
-    }
-  }
-  if (whole) {
-    counters.save_count += report ? 1 : 0;
-    last_save = report;
-    ended_save = report;
-    autosave.restart(report.has_value());
-    running_save = nullptr;
-  }
-  if (report && !copy) {
-    forget_erased();
-    drop_leaving();
-  }
-  if (whole && waiting_save) start_save(std::exchange(waiting_save, nullptr));
 }
 
 namespace {
 
+// Records whose erasure is stored are not there any more, for the table either.
 template <class Table, class Key, class Fn>
-void forget_stored(Table& table, std::vector<Key>& erased, const Fn& forget) {
-  std::erase_if(erased, [&](const Key& key) {
+void forget_stored(Table& table, const std::vector<Key>& erased, const Fn& forget) {
+  for (const Key& key : erased) {
     const auto* slot = table.find(key);
-    if (slot == nullptr || slot->value) return true;  // it is back
-    if (table.is_dirty(*slot)) return false;
+    if (slot == nullptr || slot->value || table.is_dirty(*slot)) continue;  // it is back
     forget(key);
     table.drop(key);
-    return true;
-  });
+  }
 }
 
 }  // namespace
 
-void World::Core::forget_erased() {
-  forget_stored(chunks, erased_chunks, [&](const ChunkPos& pos) {
+void World::Core::forget_erased(const SaveOutcome& outcome) {
+  forget_stored(chunks, outcome.erased_chunks, [&](const ChunkPos& pos) {
     unqueue(pos, *chunks.find(pos));
     if (!loads.empty()) drop_log.note_chunk(pos, stored_generation);
   });
-  forget_stored(entities, erased_entities, [&](EntityId id) {
+  forget_stored(entities, outcome.erased_entities, [&](EntityId id) {
     if (!loads.empty()) drop_log.note_entity(id, stored_generation);
   });
-  forget_stored(players, erased_players, [](const std::string&) {});
-  forget_stored(globals, erased_globals, [](const std::string&) {});
+  forget_stored(players, outcome.erased_players, [](const std::string&) {});
+  forget_stored(globals, outcome.erased_globals, [](const std::string&) {});
   std::erase_if(leaving_players, [&](const std::string& id) { return players.drop(id); });
 }
 

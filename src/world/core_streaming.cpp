@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "world/guarded.h"
 #include "world/window_boxes.h"
 #include "world/world_core.h"
 
@@ -63,6 +64,10 @@ void World::Core::take_load(LoadOutcome& outcome) {
   }
   loads.erase(pending);
   if (outdated) return request_load(outcome.pos, priority);
+  // Put by the game meanwhile: all that is wanted of the store is its entities.
+  if (!outcome.loaded && kind == LoadKind::stored && slot != nullptr && slot->value &&
+      outcome.loaded.error().code() != ErrorCode::corruption)
+    return request_load(outcome.pos, priority);
   if (!outcome.loaded) {
     const Error& error = outcome.loaded.error();
     ++counters.load_failure_count;
@@ -101,7 +106,7 @@ bool World::Core::is_kept(const ChunkPos& pos) const noexcept {
 void World::Core::leave(const ChunkPos& pos) {
   if (loads.erase(pos) != 0) loader->cancel(pos);
   if (chunks.find(pos) == nullptr && !entities_by_owner.contains(pos)) return;
-  if (!try_drop(pos)) leaving.insert(pos);
+  if (!try_drop(pos)) leaving_grew |= leaving.insert(pos).second;
 }
 
 // Drops a chunk and its entities, if nothing of it is dirty.
@@ -140,6 +145,8 @@ void World::Core::drop_leaving() {
 // What is dirty and wants to leave goes to the store first, one commit at a time.
 void World::Core::save_leaving() {
   if (leaving.empty() || eviction_runs || parts_wait_s > 0 || eviction_wait_s > 0) return;
+  // Nothing new since the last look, and what was seen then is on its way.
+  if (!std::exchange(leaving_grew, false) && commits_in_flight != 0) return;
   drop_leaving();
   if (leaving.empty()) return;
   const std::vector<ChunkPos> positions(leaving.begin(), leaving.end());
@@ -147,10 +154,17 @@ void World::Core::save_leaving() {
   for (const ChunkPos& pos : positions)
     if (const auto found = entities_by_owner.find(pos); found != entities_by_owner.end())
       owned.insert(owned.end(), found->second.begin(), found->second.end());
-  Changes changes{.chunks = chunks.cut_some(positions), .entities = entities.cut_some(owned)};
+  std::list<SaveJob> job = new_part(SaveKind::eviction);
+  Changes& changes = job.front().changes.front();
+  entities.cut_some(owned, changes.entities);
+  // Without the memory for it, what is cut already goes its way and the rest next time.
+  const Status cut = guarded(ErrorCode::io, "evicting", [&]() -> Status {
+    chunks.cut_some(positions, changes.chunks);
+    return {};
+  });
+  if (!cut) note_error(LogLevel::error, "evicting failed for now", cut.error());
   // What is not new is on its way already, unless a save failed or a copy took it.
-  if (changes.any_entries() || commits_in_flight == 0)
-    post_part(SaveKind::eviction, std::move(changes));
+  if (changes.any_entries() || commits_in_flight == 0) post_part(std::move(job));
 }
 
 // A hand goes round over all chunks. What was used since it came by last is spared once;

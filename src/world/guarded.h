@@ -26,11 +26,21 @@ std::invoke_result_t<Fn> guarded(ErrorCode code, const What& what, Fn&& fn) {
   try {
     return std::forward<Fn>(fn)();
   } catch (const std::bad_alloc&) {
-    return out_of_space(text() + ": out of memory");
   } catch (const std::exception& thrown) {
-    return Error(code, text() + ": it threw: " + thrown.what());
+    try {
+      return Error(code, text() + ": it threw: " + thrown.what());
+    } catch (...) {  // there is no memory for the words
+    }
   } catch (...) {
-    return Error(code, text() + ": it threw something that is no std::exception");
+    try {
+      return Error(code, text() + ": it threw something that is no std::exception");
+    } catch (...) {
+    }
+  }
+  try {
+    return out_of_space(text() + ": out of memory");
+  } catch (...) {
+    return out_of_space("out of memory");  // short enough to need none
   }
 }
 

@@ -65,6 +65,17 @@ class RecordTable {
     at->second.value = std::move(value);
     return at->second;
   }
+  // A change in place comes after the memory for it: begin, change the value, then finish,
+  // or cancel if nothing changed. The last two cannot fail. Not for a record the open
+  // batch has already: that needs neither.
+  // What begins inside must end inside, and nothing may be cut meanwhile.
+  std::size_t begin_change_in_place(const Key& key, const Slot& slot) {
+    open_.push_back({.key = key, .value = slot.value});
+    return open_.size() - 1;
+  }
+  void finish_change_in_place(Slot& slot, std::size_t place) noexcept { take_place(slot, place); }
+  void cancel_change_in_place(std::size_t place) noexcept { remove_open_entry(place); }
+
   // The value was changed in place.
   void changed_in_place(const Key& key, Slot& slot) { mark(key, slot, slot.value); }
 
@@ -88,34 +99,53 @@ class RecordTable {
   std::size_t dirty_count() const noexcept { return dirty_count_; }
   std::size_t open_count() const noexcept { return open_.size(); }
 
-  // Everything that changed since the last cut.
+  // Everything that changed since the last cut. In two steps, so that several tables are
+  // cut together: the first needs memory and changes nothing, the second cannot fail.
+  // Where nothing changed the batch stays empty.
+  void prepare_cut(BatchOf& batch) {
+    if (open_.empty()) return;
+    batch.ids.push_back(open_id_);
+    unstored_.reserve(unstored_.size() + 1);
+  }
+  void finish_cut(BatchOf& batch) noexcept {
+    if (open_.empty()) return;
+    batch.entries.swap(open_);
+    open_id_ = next_id_++;
+    unstored_.push_back({.id = open_id_});
+  }
   BatchOf cut() {
-    BatchOf batch{.ids = {open_id_}, .entries = std::move(open_)};
-    open_ = {};
-    open_new();
+    BatchOf batch;
+    prepare_cut(batch);
+    finish_cut(batch);
     return batch;
   }
 
-  // Of `keys` those that changed since the last cut. The others are clean, or on their
-  // way already.
-  BatchOf cut_some(std::span<const Key> keys) {
-    BatchOf batch;
+  // Of `keys` those that changed since the last cut, into an empty batch. The others are
+  // clean, or on their way already. After an exception nothing was cut.
+  void cut_some(std::span<const Key> keys, BatchOf& batch) {
+    std::vector<Slot*> slots;
+    for (const Key& key : keys)
+      if (Slot* slot = find(key); slot != nullptr && is_open(*slot)) slots.push_back(slot);
+    if (slots.empty()) return;
+    unstored_.reserve(unstored_.size() + 1);
+    batch.entries.resize(slots.size());
+    batch.ids.push_back(next_id_);
+    // From here on nothing fails.
     const BatchId id = next_id_++;
-    unstored_.push_back({.id = id});
-    for (const Key& key : keys) {
-      Slot* slot = find(key);
-      if (slot == nullptr || !is_open(*slot)) continue;
-      batch.entries.push_back(std::move(open_[slot->entry_index]));
+    std::size_t count = 0;
+    for (Slot* slot : slots) {
+      if (!is_open(*slot)) continue;  // a key that was named twice
+      batch.entries[count++] = std::move(open_[slot->entry_index]);
       remove_open_entry(slot->entry_index);
-      --unstored_of(open_id_).live_count;
-      ++unstored_.back().live_count;
       slot->batch = id;
     }
-    if (batch.entries.empty()) {
-      unstored_.pop_back();
-    } else {
-      batch.ids = {id};
-    }
+    batch.entries.resize(count);
+    unstored_of(open_id_).live_count -= count;
+    unstored_.push_back({.id = id, .live_count = count});
+  }
+  BatchOf cut_some(std::span<const Key> keys) {
+    BatchOf batch;
+    cut_some(keys, batch);
     return batch;
   }
 
@@ -152,18 +182,18 @@ class RecordTable {
     return unstored_[static_cast<std::size_t>(find_unstored(id) - unstored_.begin())];
   }
 
-  void open_new() {
-    open_id_ = next_id_++;
-    unstored_.push_back({.id = open_id_});
-  }
-
   void mark(const Key& key, Slot& slot, const std::optional<Value>& value) {
     if (is_open(slot)) {
       open_[slot.entry_index].value = value;
       return;
     }
     open_.push_back({.key = key, .value = value});
-    slot.entry_index = open_.size() - 1;
+    take_place(slot, open_.size() - 1);
+  }
+
+  // The slot's latest change is in the open batch, at `index`.
+  void take_place(Slot& slot, std::size_t index) noexcept {
+    slot.entry_index = index;
     if (const auto before = find_unstored(slot.batch); before != unstored_.end()) {
       --unstored_[static_cast<std::size_t>(before - unstored_.begin())].live_count;
     } else {
@@ -173,7 +203,7 @@ class RecordTable {
     slot.batch = open_id_;
   }
 
-  void remove_open_entry(std::size_t index) {
+  void remove_open_entry(std::size_t index) noexcept {
     if (index + 1 != open_.size()) {
       open_[index] = std::move(open_.back());
       find(open_[index].key)->entry_index = index;

@@ -14,6 +14,9 @@ using Clock = std::chrono::steady_clock;
 // can be copied.
 constexpr std::uint64_t kCommitSize = 32u << 20;
 
+// Long, so that nobody gives it to a save by accident.
+constexpr std::string_view kUnfinishedSuffix = ".unfinished-copy";
+
 // Collects records and commits them when there are enough.
 class CopyWriter {
  public:
@@ -154,45 +157,52 @@ class Copy {
   std::uint64_t done_count_ = 0;
 };
 
-Status fill(Store& target, const SaveJob& job, const StoreView& source, const Commit& changes,
+// Everything of the source and of the job into an empty save.
+Status fill(Store& target, const SaveJob& job, const StoreView& source, Encoding encoding,
             SaveReport& report) {
+  const auto begun_at = Clock::now();
+  encoding.payload_size_max = target.capabilities().payload_size_max;
+  BuiltCommit built = build_commit(job.changes, encoding, job.state().encoding);
+  report.problems = std::move(built.problems);
+  const auto encoded_at = Clock::now();
+  report.encode_time = encoded_at - begun_at;
+
   CopyWriter writer(target, job.tick, report);
   if (target.capabilities().generator)
     writer.commit().generator = job.generator ? job.generator : source.generator();
-  VARVE_TRY(Copy(source, changes, writer, job.state().committing, report).run());
-  return writer.flush();
+  VARVE_TRY(Copy(source, built.commit, writer, job.state().committing, report).run());
+  VARVE_TRY(writer.flush());
+  report.commit_time = Clock::now() - encoded_at;
+  return {};
 }
 
 }  // namespace
 
 Result<SaveReport> save_copy(const SaveJob& job, const StoreView& source,
                              const Encoding& encoding) {
+  const std::string context = "save_to " + job.copy_path;
   // Asked first, before anything is copied for nothing.
   VARVE_ASSIGN(const bool taken, job.copy_format->detect(job.copy_path));
-  if (taken)
-    return invalid_argument("save_to " + job.copy_path +
-                            ": there is a save already; choose another path or remove it");
+  if (taken || job.copy_path.ends_with(kUnfinishedSuffix))
+    return invalid_argument(context +
+                            (taken ? ": there is a save already; choose another path or remove it"
+                                   : ": names with this ending are for copies under way"));
   SaveReport report{.tick = job.tick, .start_time = job.start_time};
-  const auto begun_at = Clock::now();
-  report.queued_time = begun_at - job.posted_at;
-  BuiltCommit built = build_commit(job.changes, encoding, job.state().encoding);
-  report.problems = std::move(built.problems);
-  const auto encoded_at = Clock::now();
-  report.encode_time = encoded_at - begun_at;
+  report.queued_time = Clock::now() - job.posted_at;
 
-  // Under another name until it is whole: a crash leaves nothing at the path itself.
-  const std::string unfinished = job.copy_path + ".saving";
+  // Under another name until it is whole: a crash leaves nothing at the path itself, and
+  // what one left behind is removed.
+  const std::string unfinished = job.copy_path + std::string(kUnfinishedSuffix);
   VARVE_TRY(job.copy_format->remove(unfinished));
   VARVE_ASSIGN(const std::unique_ptr<Store> target, job.copy_format->create(unfinished));
-  Status written = fill(*target, job, source, built.commit, report);
+  Status written = fill(*target, job, source, encoding, report);
   const Status closed = target->close();
   if (written) written = closed;
   if (written) written = job.copy_format->rename(unfinished, job.copy_path);
   if (!written) {
     (void)job.copy_format->remove(unfinished);
-    return written.error().with_context("save_to " + job.copy_path);
+    return written.error().with_context(context);
   }
-  report.commit_time = Clock::now() - encoded_at;
   return report;
 }
 

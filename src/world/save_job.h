@@ -79,6 +79,15 @@ struct SaveOutcome {
   std::vector<BatchId> stored_entities = {};
   std::vector<BatchId> stored_players = {};
   std::vector<BatchId> stored_globals = {};
+  // Which records this commit erased: they need not be remembered any more.
+  std::vector<ChunkPos> erased_chunks = {};
+  std::vector<EntityId> erased_entities = {};
+  std::vector<std::string> erased_players = {};
+  std::vector<std::string> erased_globals = {};
+  // What the store is at after it, if it succeeded.
+  bool succeeded = false;
+  std::uint64_t generation = 0;
+  std::uint64_t tick = 0;
   // Chunks that were left out although their batch is stored: they stay dirty.
   std::vector<ChunkPos> unsaved = {};
   bool generator_recorded = false;

@@ -36,8 +36,9 @@ std::optional<Result<SaveReport>> SaveHandle::State::result() const {
 
 bool SaveHandle::State::wait(std::optional<Clock::time_point> deadline) {
   if (!started.load(std::memory_order_acquire)) {
-    if (const auto world = starter.lock(); world && world->on_game_thread())
-      world->start_waiting_save(deadline);
+    const auto world = starter.lock();
+    if (world && world->on_game_thread())
+      if (!world->start_waiting_save(*this, deadline)) return is_done();
   }
   return wait_without_starting(deadline);
 }
@@ -72,7 +73,9 @@ std::optional<Result<SaveReport>> SaveHandle::result() const {
 }
 
 Result<SaveReport> SaveHandle::wait() {
-  if (state_) state_->wait(std::nullopt);
+  if (state_ && !state_->wait(std::nullopt))
+    return busy(
+        "a save cannot be waited for before it is cut: not in its before_save, nor in an edit");
   return *result();
 }
 

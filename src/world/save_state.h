@@ -19,8 +19,10 @@ class SaveStarter {
   virtual ~SaveStarter() = default;
   // Whether this is the thread that may call the next function.
   virtual bool on_game_thread() const noexcept = 0;
-  // Waits, until `deadline` if there is one, for saves before `state`, and starts it.
-  virtual void start_waiting_save(
+  // Waits, until `deadline` if there is one, for the save before `state`, and starts it.
+  // False if it cannot be waited for here: inside the hook that comes before it.
+  virtual bool start_waiting_save(
+      const SaveHandle::State& state,
       std::optional<std::chrono::steady_clock::time_point> deadline) noexcept = 0;
 };
 
@@ -45,7 +47,7 @@ struct SaveHandle::State {
   // nullopt until it is announced; decided() does not wait for that.
   std::optional<Result<SaveReport>> result() const;
   std::optional<Result<SaveReport>> decided() const;
-  // False if it is not done at the deadline.
+  // False if it is not done at the deadline, or cannot be while this thread waits.
   bool wait(std::optional<Clock::time_point> deadline);
   bool wait_without_starting(std::optional<Clock::time_point> deadline);
 

@@ -24,6 +24,17 @@ std::vector<BatchId> ids_of(const ChangesList& list, Batch<Key, Value> Changes::
   return ids;
 }
 
+void note_erased(const Commit& commit, SaveOutcome& outcome) {
+  for (const ChunkChange& change : commit.chunks)
+    if (!change.payload) outcome.erased_chunks.push_back(change.pos);
+  for (const EntityChange& change : commit.entities)
+    if (!change.value) outcome.erased_entities.push_back(change.id);
+  for (const NamedChange& change : commit.players)
+    if (!change.data) outcome.erased_players.push_back(change.name);
+  for (const NamedChange& change : commit.globals)
+    if (!change.data) outcome.erased_globals.push_back(change.name);
+}
+
 }  // namespace
 
 Saver::Saver(Store& store, unsigned encode_thread_count,
@@ -119,7 +130,11 @@ Result<SaveReport> Saver::commit_carried(SaveJob& job) {
   outcome.stored_entities = ids_of(carried_, &Changes::entities);
   outcome.stored_players = ids_of(carried_, &Changes::players);
   outcome.stored_globals = ids_of(carried_, &Changes::globals);
+  note_erased(built.commit, outcome);
   VARVE_ASSIGN(const CommitStats stats, store_.commit(built.commit, job.state().committing));
+  outcome.succeeded = true;
+  outcome.generation = stats.generation;
+  outcome.tick = built.commit.tick;
   add_stats(report, stats);
   report.commit_time = Clock::now() - encoded_at;
   report.tick = built.commit.tick;
@@ -165,21 +180,27 @@ void Saver::tidy_carried() noexcept {
 void Saver::start_copy(std::list<SaveJob> job) {
   // What is not stored goes into the next save as well; the copy gets references.
   carried_.splice(carried_.end(), job.front().changes);
-  const auto copy = std::make_shared<std::list<SaveJob>>(std::move(job));
+  std::shared_ptr<std::list<SaveJob>> copy;
   std::shared_ptr<StoreView> view;
-  const Status ready = guarded(ErrorCode::io, "saving a copy", [&]() -> Status {
-    if (!carried_.empty()) copy->front().changes.push_back(merged(carried_));
+  Status ready = guarded(ErrorCode::io, "saving a copy", [&]() -> Status {
+    copy = std::make_shared<std::list<SaveJob>>();
+    if (!carried_.empty()) job.front().changes.push_back(merged(carried_));
     if (store_.capabilities().pins) {
       VARVE_ASSIGN(view, store_.pin());
     }
     return {};
   });
-  if (!ready) return finish(copy->front(), ready.error());
+  if (!ready) return finish(job.front(), ready.error());
   // Without a pin nothing may be committed meanwhile; with one, saves go on.
-  if (!view) return run_copy(copy->front(), nullptr);
-  copiers_.post(0, [this, copy, view = std::move(view)]() mutable {
-    run_copy(copy->front(), std::move(view));
+  if (!view) return run_copy(job.front(), nullptr);
+  copy->splice(copy->end(), job);
+  ready = guarded(ErrorCode::io, "saving a copy", [&]() -> Status {
+    copiers_.post(0, [this, copy, view = std::move(view)]() mutable {
+      run_copy(copy->front(), std::move(view));
+    });
+    return {};
   });
+  if (!ready) finish(copy->front(), ready.error());
 }
 
 void Saver::run_copy(SaveJob& job, std::shared_ptr<StoreView> view) {

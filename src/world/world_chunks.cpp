@@ -31,16 +31,22 @@ ChunkRef World::get(const ChunkPos& pos) {
   }
   ++core_->counters.hit_count;
   slot->extra.used = true;
+  // One that is being edited goes on changing; what is handed out must not.
+  if (core_->is_being_edited(pos)) return core_->clone(*slot->value);
   return *slot->value;
 }
 
 Result<ChunkRef> World::load_now(const ChunkPos& pos) {
   Core& core = *core_;
-  core.leaving.erase(pos);
-  if (ChunkRef here = get(pos)) return here;
   if (core.closed) return invalid_argument("the world is closed");
   VARVE_TRY(core.check_pos(pos));
-  const LoadKind kind = core.chunks.find(pos) == nullptr ? LoadKind::stored : LoadKind::erased;
+  core.leaving.erase(pos);
+  ChunkRef here = get(pos);
+  if (here && core.is_here(pos)) return here;
+  // A chunk the game put is here without the entities that are stored for it.
+  const LoadKind kind = here                               ? LoadKind::entities
+                        : core.chunks.find(pos) == nullptr ? LoadKind::stored
+                                                           : LoadKind::erased;
   Result<LoadedChunk> loaded = core.source.load(pos, kind);
   if (!loaded) {
     ++core.counters.load_failure_count;
@@ -51,20 +57,20 @@ Result<ChunkRef> World::load_now(const ChunkPos& pos) {
     return loaded.error();
   }
   ++core.counters.load_count;
-  ChunkRef chunk = loaded->chunk;
+  if (!here) here = loaded->chunk;
   core.take_in(pos, *std::move(loaded));
-  return chunk;
+  return here;
 }
 
 Result<bool> World::edit(const ChunkPos& pos, ByteView edit) {
-  VARVE_TRY(core_->check_writable());
+  VARVE_TRY(core_->check_chunk_writable(pos));
   return guarded(
       ErrorCode::invalid_argument, [&] { return "editing " + to_string(pos); },
       [&] { return core_->edit_chunk(pos, edit); });
 }
 
 Result<bool> World::edit_with(const ChunkPos& pos, const std::function<void(Chunk&)>& fn) {
-  VARVE_TRY(core_->check_writable());
+  VARVE_TRY(core_->check_chunk_writable(pos));
   return guarded(
       ErrorCode::invalid_argument, [&] { return "editing " + to_string(pos); },
       [&] { return core_->edit_chunk_with(pos, fn); });
@@ -72,7 +78,7 @@ Result<bool> World::edit_with(const ChunkPos& pos, const std::function<void(Chun
 
 Status World::put(const ChunkPos& pos, std::unique_ptr<Chunk> chunk) {
   Core& core = *core_;
-  VARVE_TRY(core.check_writable());
+  VARVE_TRY(core.check_chunk_writable(pos));
   VARVE_TRY(core.check_pos(pos));
   if (!chunk) return invalid_argument("putting " + to_string(pos) + ": there is no chunk");
   return guarded(ErrorCode::invalid_argument, "putting a chunk", [&]() -> Status {
@@ -85,11 +91,10 @@ Status World::put(const ChunkPos& pos, std::unique_ptr<Chunk> chunk) {
 
 Status World::erase(const ChunkPos& pos) {
   Core& core = *core_;
-  VARVE_TRY(core.check_writable());
+  VARVE_TRY(core.check_chunk_writable(pos));
   VARVE_TRY(core.check_pos(pos));
   return guarded(ErrorCode::invalid_argument, "erasing a chunk", [&]() -> Status {
     if (core.damaged.erase(pos) != 0) core.to_quarantine.insert(pos);
-    core.erased_chunks.push_back(pos);
     core.chunk_changed(pos, core.chunks.change(pos, std::nullopt));
     return {};
   });
@@ -107,7 +112,7 @@ ChunkState World::state(const ChunkPos& pos) {
 
 Status World::regenerate(const ChunkPos& pos) {
   Core& core = *core_;
-  VARVE_TRY(core.check_writable());
+  VARVE_TRY(core.check_chunk_writable(pos));
   if (!core.damaged.contains(pos))
     return invalid_argument(
         to_string(pos) +
@@ -115,6 +120,7 @@ Status World::regenerate(const ChunkPos& pos) {
   VARVE_ASSIGN(ChunkRef chunk, core.source.generate(pos));
   return guarded(ErrorCode::invalid_argument, "regenerating a chunk", [&]() -> Status {
     core.damaged.erase(pos);
+    core.leaving.erase(pos);
     core.to_quarantine.insert(pos);
     core.chunk_changed(pos, core.chunks.change(pos, std::move(chunk)));
     VARVE_ASSIGN(LoadedChunk entities, core.source.load(pos, LoadKind::entities));

@@ -70,16 +70,25 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   std::unordered_set<ChunkPos> to_quarantine;
   std::uint64_t tick_number = 0;
   bool paused = false;
+  // Chunks whose setters are being called. Nothing may be cut meanwhile: the values are not
+  // whole yet.
+  std::vector<ChunkPos> editing;
   bool closed = false;
   std::uint32_t session_seed = 0;
   std::uint32_t session_entity_count = 0;
 
   // Success if records may be changed now; `pos` and so on are checked by the next ones.
   Status check_writable() const;
+  bool is_being_edited(const ChunkPos& pos) const noexcept;
+  Status check_chunk_writable(const ChunkPos& pos) const;
+  // Success unless a chunk is being edited.
+  Status check_not_editing(const char* what) const;
   Status check_pos(const ChunkPos& pos) const;
   std::size_t dirty_record_count() const noexcept;
 
   Result<bool> edit_chunk(const ChunkPos& pos, ByteView edit);
+  template <class Change, class MayChange>
+  Result<bool> edit_slot(const ChunkPos& pos, const Change& change, const MayChange& may_change);
   Result<bool> edit_chunk_with(const ChunkPos& pos, const std::function<void(Chunk&)>& fn);
   bool is_exclusive(const ChunkTable::Slot& slot) const noexcept;
   ChunkRef clone(const ChunkRef& chunk);
@@ -115,31 +124,28 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   // The same for evictions alone, after one that had to leave a chunk out.
   double eviction_wait_s = 0;
   double eviction_backoff_s = 0;
-  // Erased records, to be forgotten once their erasure is stored.
-  std::vector<ChunkPos> erased_chunks = {};
-  std::vector<EntityId> erased_entities = {};
-  std::vector<std::string> erased_players = {};
-  std::vector<std::string> erased_globals = {};
   std::vector<std::string> leaving_players = {};
 
   bool on_game_thread() const noexcept override;
-  void start_waiting_save(
+  bool start_waiting_save(
+      const SaveHandle::State& state,
       std::optional<SaveHandle::State::Clock::time_point> deadline) noexcept override;
   std::shared_ptr<SaveHandle::State> new_save_state();
   // Waits for the save that runs, and for the one that waits, which begins with its end.
   void finish_saves();
   void start_save(const std::shared_ptr<SaveHandle::State>& state);
   void save_ended(SaveHandle::State& state, Result<SaveReport> outcome);
-  Changes cut_everything();
+  std::list<SaveJob> new_job(SaveKind kind, std::shared_ptr<SaveHandle::State> state);
+  std::list<SaveJob> new_part(SaveKind kind);
+  void cut_everything(Changes& changes);
   Status run_before_save();
-  void post(SaveKind kind, Changes changes, std::shared_ptr<SaveHandle::State> state,
-            SaveHandle::State::Clock::time_point begun_at, std::string copy_path = {},
-            const Format* copy_format = nullptr);
-  void post_part(SaveKind kind, Changes changes);
+  void post(std::list<SaveJob> job, SaveHandle::State::Clock::time_point begun_at) noexcept;
+  void post_part(std::list<SaveJob> job) noexcept;
   // Takes in what the saver finished.
   void collect();
-  void take_outcome(SaveOutcome& outcome);
-  void forget_erased();
+  void take_outcome(const SaveOutcome& outcome);
+  void tell_outcome(const SaveOutcome& outcome) noexcept;
+  void forget_erased(const SaveOutcome& outcome);
   void saves_every_now_and_then(double dt_s);
   void save_timed_records();
   void queue_write_through(const ChunkPos& pos, ChunkTable::Slot& slot);
@@ -162,7 +168,8 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   std::uint64_t next_ticket = 1;
   DropLog drop_log;
   std::map<std::uint64_t, PlacedWindow> windows;
-  std::unordered_set<ChunkPos> leaving;     // to be dropped with their entities when stored
+  std::unordered_set<ChunkPos> leaving;  // to be dropped with their entities when stored
+  bool leaving_grew = false;
   std::vector<ChunkPos> here_already = {};  // requested while in memory
   std::size_t resident_count = 0;
   std::size_t resident_size = 0;

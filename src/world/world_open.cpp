@@ -66,6 +66,8 @@ Result<std::unique_ptr<World>> World::on(std::unique_ptr<Store> store, WorldOpti
   if (!options.chunk_type) options.chunk_type = raw_chunks();
   return guarded(ErrorCode::io, "opening the world", [&]() -> Result<std::unique_ptr<World>> {
     VARVE_TRY(check_generator(*store, options));
+    if (options.generator && store->capabilities().generator)
+      VARVE_TRY(check_name(options.generator->id().name));
     VARVE_TRY(check_write_through(options.write_through));
     VARVE_TRY(check_timed_saves(options.timed_saves));
     VARVE_ASSIGN(const AutosaveConfig autosave, choose_autosave(*store, options));
@@ -105,11 +107,18 @@ World::~World() {
   if (const std::size_t count = core.dirty_record_count(); count != 0)
     core.logger.log(LogLevel::warning, "a world was dropped without close(); changes are lost",
                     {{"records", std::to_string(count)}});
+  // Here and not with the last reference to the core, which a handle on another thread may
+  // hold for a moment.
+  core.closed = true;
+  core.loader.reset();
+  core.saver.reset();
+  core.store.reset();
 }
 
 Status World::close(Unsaved unsaved) {
   Core& core = *core_;
   if (core.closed) return {};
+  VARVE_TRY(core.check_not_editing("close()"));
   if (core.in_before_save)
     return busy("closing inside before_save: the save it belongs to is not made yet");
   core.game_thread = std::this_thread::get_id();

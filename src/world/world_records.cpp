@@ -59,6 +59,10 @@ Status World::put_entity(const Entity& entity) {
   Core& core = *core_;
   VARVE_TRY(core.check_writable());
   const Capabilities& can = core.store->capabilities();
+  const EntityTable::Slot* slot = core.entities.find(entity.id);
+  if (slot != nullptr && slot->value && slot->value->owner == entity.owner &&
+      slot->value->data == entity.data)
+    return {};
   const std::string key = entity_key(entity.id);
   if (!can.entities) return cannot(can, key, "entities");
   if (entity.owner) VARVE_TRY(core.check_pos(*entity.owner));
@@ -67,10 +71,7 @@ Status World::put_entity(const Entity& entity) {
         "{}: in the format '{}' an entity stands in a chunk; set its owner", key, can.format));
   VARVE_TRY(check_size(can, key, entity.data));
   return guarded(ErrorCode::invalid_argument, key, [&]() -> Status {
-    EntityValue value{.owner = entity.owner, .data = entity.data};
-    const EntityTable::Slot* slot = core.entities.find(entity.id);
-    if (slot != nullptr && slot->value == value) return {};
-    core.change_entity(entity.id, std::move(value));
+    core.change_entity(entity.id, EntityValue{.owner = entity.owner, .data = entity.data});
     return {};
   });
 }
@@ -144,7 +145,6 @@ Status World::erase_player(std::string_view id) {
   VARVE_TRY(core.check_writable());
   VARVE_TRY(check_name(id));
   return guarded(ErrorCode::invalid_argument, "erasing a player", [&]() -> Status {
-    core.erased_players.emplace_back(id);
     core.players.change(std::string(id), std::nullopt);
     return {};
   });
@@ -178,7 +178,6 @@ Status World::erase_global(std::string_view name) {
   VARVE_TRY(core.check_writable());
   VARVE_TRY(check_name(name));
   return guarded(ErrorCode::invalid_argument, "erasing a global", [&]() -> Status {
-    core.erased_globals.emplace_back(name);
     core.globals.change(std::string(name), std::nullopt);
     return {};
   });

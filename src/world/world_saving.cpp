@@ -10,10 +10,18 @@
 namespace varve {
 namespace {
 
-SaveHandle failed(Error error) {
-  auto state = std::make_shared<SaveHandle::State>();
-  state->finish(std::move(error));
-  return SaveHandle(std::move(state));
+// The handle `make` returns, or one of a save that failed at once.
+template <class Fn>
+SaveHandle handle_of(const Fn& make) {
+  Result<SaveHandle> handle = guarded(ErrorCode::io, "saving", make);
+  if (handle) return *std::move(handle);
+  try {
+    auto state = std::make_shared<SaveHandle::State>();
+    state->finish(std::move(handle).error());
+    return SaveHandle(std::move(state));
+  } catch (...) {
+    return SaveHandle();  // out of memory, and none left to say so
+  }
 }
 
 }  // namespace
@@ -24,7 +32,8 @@ const UpdateReport& World::update(double dt_s) {
   core.report.failed.clear();
   core.report.evicted.clear();
   core.report.saved.reset();
-  if (core.closed) return core.report;
+  // Inside an edit or before a save there is nothing that could be done now.
+  if (core.closed || !core.editing.empty() || core.in_before_save) return core.report;
   core.game_thread.store(std::this_thread::get_id(), std::memory_order_relaxed);
   const Status updated = guarded(ErrorCode::io, "update", [&]() -> Status {
     core.collect();
@@ -50,60 +59,80 @@ void World::resume() { core_->paused = false; }
 bool World::is_paused() const { return core_->paused; }
 
 SaveHandle World::save() {
-  Core& core = *core_;
-  if (core.closed) return failed(invalid_argument("the world is closed"));
-  core.game_thread.store(std::this_thread::get_id(), std::memory_order_relaxed);
-  core.collect();
-  // The hook of a save that is about to be cut: what it changes is in that one.
-  if (core.save_before_cut) return SaveHandle(core.save_before_cut);
-  if (core.running_save) {
-    if (!core.waiting_save) core.waiting_save = core.new_save_state();
-    return SaveHandle(core.waiting_save);
-  }
-  const auto state = core.new_save_state();
-  core.start_save(state);
-  return SaveHandle(state);
+  return handle_of([this]() -> Result<SaveHandle> {
+    Core& core = *core_;
+    if (core.closed) return invalid_argument("the world is closed");
+    VARVE_TRY(core.check_not_editing("save()"));
+    core.game_thread.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    core.collect();
+    // The hook of a save that is about to be cut: what it changes is in that one.
+    if (core.save_before_cut) return SaveHandle(core.save_before_cut);
+    if (core.running_save) {
+      if (!core.waiting_save) core.waiting_save = core.new_save_state();
+      return SaveHandle(core.waiting_save);
+    }
+    const auto state = core.new_save_state();
+    core.start_save(state);
+    return SaveHandle(state);
+  });
 }
 
 SaveHandle World::save_to(std::string_view path, std::string_view format) {
-  Core& core = *core_;
-  if (core.closed) return failed(invalid_argument("the world is closed"));
-  if (path.empty()) return failed(invalid_argument("save_to: the path is empty"));
-  core.collect();
-  const Result<const Format*> target =
-      find_format(format.empty() ? core.store->capabilities().format : format);
-  if (!target) return failed(target.error());
-  if (const Status ready = core.run_before_save(); !ready) return failed(ready.error());
-  const auto begun_at = SaveHandle::State::Clock::now();
-  auto state = core.new_save_state();
-  state->started = true;
-  core.post(SaveKind::copy, core.cut_everything(), state, begun_at, std::string(path), *target);
-  return SaveHandle(std::move(state));
+  return handle_of([&]() -> Result<SaveHandle> {
+    Core& core = *core_;
+    if (core.closed) return invalid_argument("the world is closed");
+    VARVE_TRY(core.check_not_editing("save_to()"));
+    if (path.empty()) return invalid_argument("save_to: the path is empty");
+    core.collect();
+    VARVE_ASSIGN(const Format* target,
+                 find_format(format.empty() ? core.store->capabilities().format : format));
+    VARVE_TRY(core.run_before_save());
+    const auto begun_at = SaveHandle::State::Clock::now();
+    const auto state = core.new_save_state();
+    std::list<SaveJob> job = core.new_job(SaveKind::copy, state);
+    job.front().copy_path = path;
+    job.front().copy_format = target;
+    core.cut_everything(job.front().changes.front());
+    core.post(std::move(job), begun_at);
+    return SaveHandle(state);
+  });
 }
 
 SaveHandle World::player_left(std::string_view id) {
-  Core& core = *core_;
-  if (core.closed) return failed(invalid_argument("the world is closed"));
-  core.collect();
-  const std::string key(id);
-  const NamedTable::Slot* slot = core.players.find(key);
-  auto state = core.new_save_state();
-  state->started = true;
-  if (slot == nullptr || !core.players.is_dirty(*slot)) {
-    core.players.drop(key);
-    state->finish(SaveReport{.generation = core.stored_generation, .tick = core.stored_tick});
-    return SaveHandle(std::move(state));
-  }
-  core.leaving_players.push_back(key);
-  // If a save took it already, this one has nothing new and ends after that one.
-  Changes changes{.players = core.players.cut_some(std::span(&key, 1))};
-  core.post(SaveKind::timed, std::move(changes), state, SaveHandle::State::Clock::now());
-  return SaveHandle(std::move(state));
+  return handle_of([&]() -> Result<SaveHandle> {
+    Core& core = *core_;
+    if (core.closed) return invalid_argument("the world is closed");
+    VARVE_TRY(core.check_not_editing("player_left()"));
+    core.collect();
+    const std::string key(id);
+    const NamedTable::Slot* slot = core.players.find(key);
+    const auto state = core.new_save_state();
+    if (slot == nullptr || !core.players.is_dirty(*slot)) {
+      core.players.drop(key);
+      state->finish(SaveReport{.generation = core.stored_generation, .tick = core.stored_tick});
+      return SaveHandle(state);
+    }
+    std::list<SaveJob> job = core.new_job(SaveKind::timed, state);
+    core.leaving_players.push_back(key);
+    // If a save took it already, this one has nothing new and ends after that one.
+    core.players.cut_some(std::span(&key, 1), job.front().changes.front().players);
+    core.post(std::move(job), SaveHandle::State::Clock::now());
+    return SaveHandle(state);
+  });
 }
 
-bool World::is_saving() const { return core_->running_save || core_->waiting_save; }
-SaveHandle World::current_save() const { return SaveHandle(core_->running_save); }
-std::optional<Result<SaveReport>> World::last_save() const { return core_->last_save; }
+bool World::is_saving() const {
+  core_->collect();
+  return core_->running_save || core_->waiting_save;
+}
+SaveHandle World::current_save() const {
+  core_->collect();
+  return SaveHandle(core_->running_save);
+}
+std::optional<Result<SaveReport>> World::last_save() const {
+  core_->collect();
+  return core_->last_save;
+}
 
 Status World::set_autosave(const AutosaveConfig& config) {
   VARVE_TRY(check_autosave(config, core_->store->capabilities()));

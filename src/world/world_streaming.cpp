@@ -31,6 +31,7 @@ Status World::set_window(std::uint64_t id, const Window& window) {
   return guarded(ErrorCode::invalid_argument, "moving a window", [&]() -> Status {
     const auto found = core.windows.find(id);
     const bool is_new = found == core.windows.end();
+    if (!is_new && found->second.load_box == load && found->second.keep_box == keep) return {};
     const Core::PlacedWindow before = is_new ? Core::PlacedWindow{} : found->second;
     core.windows[id] = {.window = window, .load_box = load, .keep_box = keep};
     const auto want = [&](const ChunkPos& pos) { core.want(pos, priority_of(pos, window)); };
@@ -68,7 +69,7 @@ void World::remove_window(std::uint64_t id) {
 }
 
 void World::evict(const ChunkPos& pos) {
-  if (core_->closed) return;
+  if (core_->closed || core_->is_being_edited(pos)) return;
   core_->collect();  // what was just saved need not wait
   core_->leave(pos);
 }

@@ -251,7 +251,7 @@ TEST(WorldBadDays, ACopyThatFailsLeavesNothingBehind) {
   ASSERT_FALSE(copied);
   EXPECT_NE(copied.error().message().find("copy"), std::string::npos);
   EXPECT_FALSE(*UnrenamableFormat::disk().exists("copy"));
-  EXPECT_FALSE(*UnrenamableFormat::disk().exists("copy.saving"));
+  EXPECT_FALSE(*UnrenamableFormat::disk().exists("copy.unfinished-copy"));
   EXPECT_EQ(world.state(kHere), ChunkState::dirty);
   ASSERT_TRUE(world.save().wait());
 }
