@@ -1,0 +1,231 @@
+// What was wrong once.
+#include <gtest/gtest.h>
+
+#include "support/allocation_watch.h"
+#include "varve/format.h"
+#include "world/sample_world.h"
+
+namespace varve::test {
+namespace {
+
+constexpr ChunkPos kHere(1, 2);
+constexpr ChunkPos kThere(3, 4);
+const std::byte kOne{1};
+
+TEST(WorldRegressions, AnEditInsideAnEditOfTheSameChunkIsRefusedAndUndoesNothing) {
+  FlatWorld flat;
+  World& world = *flat.world;
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_EQ(flat.at(kThere, 0), 7);
+  const auto edited = world.edit<RawChunk>(kHere, [&](RawChunk& chunk) {
+    EXPECT_EQ(flat.set(kHere, 1, 2).error().code(), ErrorCode::busy);
+    EXPECT_EQ(world.put(kHere, std::make_unique<RawChunk>(Bytes())).error().code(),
+              ErrorCode::busy);
+    EXPECT_EQ(world.erase(kHere).error().code(), ErrorCode::busy);
+    EXPECT_TRUE(*flat.set(kThere, 0, 3)) << "a neighbour may be changed";
+    ASSERT_TRUE(chunk.set(0, {&kOne, 1}));
+  });
+  EXPECT_TRUE(*edited);
+  EXPECT_EQ(flat.at(kHere, 0), 1);
+  EXPECT_EQ(flat.at(kHere, 1), 7);
+  EXPECT_EQ(flat.at(kThere, 0), 3);
+  EXPECT_FALSE(
+      *world.edit<RawChunk>(kHere, [&](RawChunk&) { ASSERT_TRUE(flat.set(kThere, 0, 4)); }));
+  EXPECT_EQ(flat.at(kHere, 0), 1);
+  ASSERT_TRUE(world.save().wait());
+  EXPECT_EQ(flat.stored_at(kHere, 0), 1);
+  EXPECT_EQ(flat.stored_at(kThere, 0), 4);
+}
+
+TEST(WorldRegressions, NothingIsCutOrHandedOutInTheMiddleOfAnEdit) {
+  FlatWorld flat({.autosave = AutosaveConfig{.interval_s = 1}});
+  World& world = *flat.world;
+  ASSERT_EQ(flat.at(kHere, 0), 7);
+  ASSERT_TRUE(flat.set(kHere, 5, 5));
+  ChunkRef held;
+  EXPECT_TRUE(*world.edit<RawChunk>(kHere, [&](RawChunk& chunk) {
+    held = world.get(kHere);
+    EXPECT_EQ(world.save().wait().error().code(), ErrorCode::busy);
+    EXPECT_EQ(world.save_to(fresh_memory_path()).wait().error().code(), ErrorCode::busy);
+    EXPECT_EQ(world.close().error().code(), ErrorCode::busy);
+    world.update(10);
+    world.evict(kHere);
+    ASSERT_TRUE(chunk.set(0, {&kOne, 1}));
+  }));
+  EXPECT_EQ(flat.control.commit_count, 0U);
+  EXPECT_EQ(held.as<RawChunk>().view()[0], std::byte{7});
+  EXPECT_EQ(world.state(kHere), ChunkState::dirty);
+}
+
+TEST(WorldRegressions, APositionThatIsNoneIsRefusedBeforeItBlocksEverySave) {
+  FlatWorld flat;
+  ChunkPos stray(1, 2, 3);
+  stray.coordinate_count = 2;
+  EXPECT_EQ(flat.world->put(stray, std::make_unique<RawChunk>(Bytes())).error().code(),
+            ErrorCode::invalid_argument);
+  EXPECT_FALSE(flat.world->erase(stray));
+  EXPECT_FALSE(flat.world->request(stray));
+  EXPECT_FALSE(flat.world->put_entity({.id = 1, .owner = stray}));
+  ASSERT_TRUE(flat.world->put_global("g", Bytes::copy_of("x")));
+  EXPECT_TRUE(flat.world->save().wait());
+  struct Nameless final : Generator {
+    GeneratorId id() const override { return {.name = "a\nb", .version = 1}; }
+    Result<Bytes> generate(const ChunkPos&) const override { return Bytes(); }
+  };
+  const auto nameless =
+      World::create(fresh_memory_path(), {.generator = std::make_shared<Nameless>()});
+  ASSERT_FALSE(nameless);
+  EXPECT_EQ(nameless.error().code(), ErrorCode::invalid_argument);
+}
+
+// The Nth allocation of the game thread fails, for N = 1, 2, 3 ... until a save starts.
+TEST(WorldRegressions, ASaveThatRunsOutOfMemoryLosesNothingAndBlocksNoLaterOne) {
+  for (std::size_t count = 0;; ++count) {
+    FlatWorld flat;
+    World& world = *flat.world;
+    for (int x = 0; x < 30; ++x) {
+      ASSERT_EQ(flat.at({x, 0}, 0), 7);
+      ASSERT_TRUE(flat.set({x, 0}, 0, 9));
+    }
+    ASSERT_TRUE(world.put_player("ann", Bytes::copy_of("1")));
+    ASSERT_TRUE(world.erase(kThere));
+    SaveHandle save;
+    {
+      const AllocationFailure starving(count);
+      save = world.save();
+    }
+    const bool started = save.wait().has_value();
+    const auto again = world.save().wait();
+    ASSERT_TRUE(again) << again.error().message();
+    EXPECT_EQ(world.telemetry().dirty_record_count, 0U) << count;
+    for (int x = 0; x < 30; ++x) EXPECT_EQ(flat.stored_at({x, 0}, 0), 9) << count;
+    EXPECT_TRUE(*world.store().read_player("ann"));
+    ASSERT_TRUE(world.close());
+    if (started) {
+      EXPECT_GT(count, 5U) << "nothing was starved";
+      return;
+    }
+  }
+}
+
+TEST(WorldRegressions, ACopyOrAPlayerWhoLeavesWithoutMemoryLosesNothing) {
+  for (std::size_t count = 0; count < 40; ++count) {
+    FlatWorld flat;
+    World& world = *flat.world;
+    ASSERT_EQ(flat.at(kHere, 0), 7);
+    ASSERT_TRUE(flat.set(kHere, 0, 9));
+    ASSERT_TRUE(world.put_player("ann", Bytes::copy_of("1")));
+    const std::string path = fresh_memory_path();
+    SaveHandle copy;
+    SaveHandle left;
+    {
+      const AllocationFailure starving(count);
+      copy = world.save_to(path);
+    }
+    {
+      const AllocationFailure starving(count);
+      left = world.player_left("ann");
+    }
+    (void)copy.wait();
+    (void)left.wait();
+    ASSERT_TRUE(world.close());
+    flat.crash_and_reopen();
+    EXPECT_EQ(flat.stored_at(kHere, 0), 9);
+    EXPECT_TRUE(*flat.world->store().read_player("ann"));
+  }
+}
+
+TEST(WorldRegressions, AnEditThatRunsOutOfMemoryIsDirtyOrDidNotHappen) {
+  FlatWorld flat;
+  for (int x = 0; x < 200; ++x) ASSERT_EQ(flat.at({x, 0}, 0), 7);
+  int failed_count = 0;
+  for (int x = 0; x < 200; ++x) {
+    const Bytes edit = RawChunk::edit_of(0, {&kOne, 1});
+    bool done = false;
+    {
+      const AllocationFailure starving(static_cast<std::size_t>(x % 4));
+      done = flat.world->edit({x, 0}, edit).has_value();
+    }
+    failed_count += done ? 0 : 1;
+    const bool changed = flat.at({x, 0}, 0) == 1;
+    EXPECT_EQ(changed, flat.world->state({x, 0}) == ChunkState::dirty) << x;
+    if (done) {
+      EXPECT_TRUE(changed);
+    }
+  }
+  EXPECT_GT(failed_count, 0);
+}
+
+TEST(WorldRegressions, ACopyDoesNotRemoveASaveOfASimilarName) {
+  FlatWorld flat;
+  ASSERT_TRUE(flat.world->put_global("g", Bytes::copy_of("x")));
+  const std::string path = fresh_memory_path();
+  ASSERT_TRUE(flat.world->save_to(path + ".saving").wait());
+  ASSERT_TRUE(flat.world->save_to(path).wait());
+  EXPECT_TRUE(open_store(path + ".saving"));
+  EXPECT_FALSE(flat.world->save_to(path + ".unfinished-copy").wait());
+}
+
+TEST(WorldRegressions, WaitingForASaveInsideItsOwnHookIsRefused) {
+  ErrorCode seen{};
+  FlatWorld flat({.before_save = [&](World& world) {
+    seen = world.save().wait().error().code();
+    return Status();
+  }});
+  ASSERT_TRUE(flat.world->put_global("g", Bytes::copy_of("x")));
+  EXPECT_TRUE(flat.world->save().wait());
+  EXPECT_EQ(seen, ErrorCode::busy);
+}
+
+TEST(WorldRegressions, AfterAWaitEverythingAgreesThatItIsSaved) {
+  FlatWorld flat;
+  ASSERT_TRUE(flat.world->put_global("g", Bytes::copy_of("x")));
+  ASSERT_TRUE(flat.world->save().wait());
+  EXPECT_FALSE(flat.world->is_saving());
+  ASSERT_TRUE(flat.world->last_save());
+  EXPECT_TRUE(*flat.world->last_save());
+}
+
+TEST(WorldRegressions, AChunkTheGamePutGetsItsStoredEntities) {
+  for (const bool by_request : {false, true}) {
+    const std::string path = fresh_memory_path();
+    {
+      auto world = World::create(path);
+      ASSERT_TRUE((*world)->put_entity({.id = 9, .owner = kHere, .data = Bytes::copy_of("x")}));
+      ASSERT_TRUE((*world)->close());
+    }
+    auto opened = World::open(path);
+    ASSERT_TRUE(opened);
+    World& world = **opened;
+    if (by_request) {
+      ASSERT_TRUE(world.request(kHere));
+    }
+    ASSERT_TRUE(world.put(kHere, std::make_unique<RawChunk>(Bytes::copy_of("mine"))));
+    if (by_request) {
+      while (world.telemetry().loads_in_flight != 0) EXPECT_TRUE(world.update(0).failed.empty());
+    } else {
+      ASSERT_TRUE(world.load_now(kHere));
+    }
+    EXPECT_EQ(world.entities_in(kHere).size(), 1U) << by_request;
+    EXPECT_EQ(world.get(kHere).as<RawChunk>().view().size(), 4U);
+  }
+}
+
+// Erasures that wait for the next save of everything are not looked at by every part.
+TEST(WorldRegressions, AnErasedRecordIsForgottenByTheCommitThatErasesIt) {
+  FlatWorld flat;
+  World& world = *flat.world;
+  ASSERT_TRUE(world.put_entity({.id = 1, .data = Bytes::copy_of("x")}));
+  ASSERT_TRUE(world.put_player("ann", Bytes::copy_of("x")));
+  ASSERT_TRUE(world.save().wait());
+  ASSERT_TRUE(world.erase_entity(1));
+  ASSERT_TRUE(world.erase_player("ann"));
+  EXPECT_FALSE(*world.load_entity(1)) << "the erasure is on its way";
+  ASSERT_TRUE(world.save().wait());
+  EXPECT_FALSE(*world.load_entity(1));
+  EXPECT_FALSE(*world.load_player("ann"));
+  EXPECT_FALSE(*world.store().read_entity(1));
+}
+
+}  // namespace
+}  // namespace varve::test
