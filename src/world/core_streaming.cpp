@@ -171,7 +171,6 @@ void World::Core::save_leaving() {
 // so those go first that were not used for long.
 void World::Core::keep_budget() {
   if (options.memory_budget_size == 0 || resident_size <= options.memory_budget_size) return;
-  auto& map = chunks.map();
   constexpr std::size_t kBucketsPerFrame = 1024;
   std::vector<ChunkPos> victims;
   std::size_t freed = 0;
@@ -181,15 +180,13 @@ void World::Core::keep_budget() {
     if (const ChunkTable::Slot* slot = chunks.find(pos))
       excess -= std::min(excess, slot->extra.memory_size);
   for (std::size_t step = 0; step < kBucketsPerFrame && freed < excess; ++step) {
-    if (++budget_hand >= map.bucket_count()) budget_hand = 0;
-    for (auto at = map.begin(budget_hand); at != map.end(budget_hand); ++at) {
-      ChunkExtra& extra = at->second.extra;
-      if (std::exchange(extra.used, false) || !at->second.value || leaving.contains(at->first) ||
-          is_kept(at->first))
-        continue;
-      victims.push_back(at->first);
-      freed += extra.memory_size;
-    }
+    chunks.map().visit_bucket(budget_hand, [&](const ChunkPos& pos, ChunkTable::Slot& slot) {
+      if (std::exchange(slot.extra.used, false) || !slot.value || leaving.contains(pos) ||
+          is_kept(pos))
+        return;
+      victims.push_back(pos);
+      freed += slot.extra.memory_size;
+    });
   }
   for (const ChunkPos& pos : victims) leave(pos);
 }

@@ -15,11 +15,11 @@
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "world/batch.h"
+#include "world/sharded_map.h"
 
 namespace varve {
 
@@ -36,34 +36,30 @@ class RecordTable {
     BatchId batch = 0;            // of the latest change; 0: not changed since it was loaded
     std::size_t entry_index = 0;  // in the open batch, if that has it
   };
-  using Map = std::unordered_map<Key, Slot>;
+  using Map = ShardedMap<Key, Slot>;
 
-  Slot* find(const Key& key) {
-    const auto found = map_.find(key);
-    return found == map_.end() ? nullptr : &found->second;
-  }
+  Slot* find(const Key& key) { return map_.find(key); }
   Map& map() noexcept { return map_; }
-  std::size_t size() const noexcept { return map_.size(); }
 
   // A record as it is stored. One that is in memory already stays as it is.
   Slot& insert_clean(const Key& key, Value value) {
-    const auto [at, inserted] = map_.try_emplace(key);
-    if (inserted) at->second.value = std::move(value);
-    return at->second;
+    const auto [slot, inserted] = map_.try_emplace(key);
+    if (inserted) slot->value = std::move(value);
+    return *slot;
   }
 
   // Sets or erases the record and makes it dirty.
   Slot& change(const Key& key, std::optional<Value> value) {
-    const auto [at, inserted] = map_.try_emplace(key);
+    const auto [slot, inserted] = map_.try_emplace(key);
     try {
-      mark(key, at->second, value);
+      mark(key, *slot, value);
     } catch (...) {
       // Out of memory: a slot without a value would read as erased.
-      if (inserted) map_.erase(at);
+      if (inserted) map_.erase(key);
       throw;
     }
-    at->second.value = std::move(value);
-    return at->second;
+    slot->value = std::move(value);
+    return *slot;
   }
   // A change in place comes after the memory for it: begin, change the value, then finish,
   // or cancel if nothing changed. The last two cannot fail. Not for a record the open
@@ -161,10 +157,10 @@ class RecordTable {
 
   // Forgets a record that is not dirty. False if it is.
   bool drop(const Key& key) {
-    const auto found = map_.find(key);
-    if (found == map_.end()) return true;
-    if (is_dirty(found->second)) return false;
-    map_.erase(found);
+    const Slot* slot = find(key);
+    if (slot == nullptr) return true;
+    if (is_dirty(*slot)) return false;
+    map_.erase(key);
     return true;
   }
 

@@ -173,7 +173,7 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   std::vector<ChunkPos> here_already = {};  // requested while in memory
   std::size_t resident_count = 0;
   std::size_t resident_size = 0;
-  std::size_t budget_hand = 0;  // a bucket of the chunk table
+  ChunkTable::Map::Hand budget_hand = {};
   UpdateReport report;
   std::vector<ChunkPos> dropped = {};  // for the next report
 

@@ -62,7 +62,7 @@ void World::remove_window(std::uint64_t id) {
   const auto consider = [&](const ChunkPos& pos) {
     if (box.contains(pos) && !core.is_kept(pos)) gone.push_back(pos);
   };
-  for (const auto& [pos, slot] : core.chunks.map()) consider(pos);
+  core.chunks.map().for_each([&](const ChunkPos& pos, const auto&) { consider(pos); });
   for (const auto& [pos, load] : core.loads) consider(pos);
   for (const auto& [pos, ids] : core.entities_by_owner) consider(pos);
   for (const ChunkPos& pos : gone) core.leave(pos);
