@@ -3,7 +3,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -59,18 +61,18 @@ bool threads_can_be_nicer() {
 TEST(WorldPromises, SavesRunBehindTheGame) {
   if (!threads_can_be_nicer()) GTEST_SKIP() << "this system does not let a thread be nicer";
   const int own = nice_level_of_this_thread();
-  FlatWorld flat({.encode_thread_count = 1});
+  // Neither encode() returns before both run, so that they run on two threads.
+  Gate gate;
   std::mutex mutex;
   std::map<pid_t, int> encoding;
   std::map<pid_t, int> committing;
+  FlatWorld flat({.encode_thread_count = 1});
+  GateOpener opener(gate);
   const auto note = [&mutex](std::map<pid_t, int>& levels) {
     const std::lock_guard lock(mutex);
     levels[gettid()] = nice_level_of_this_thread();
   };
   flat.control.before_commit([&](const Commit&) { return note(committing), Status(); });
-  // Neither encode() returns before both run, so that they run on two threads.
-  Gate gate;
-  GateOpener opener(gate);
   for (const ChunkPos& pos : {kHere, kThere}) {
     ASSERT_TRUE(flat.world->put(pos, std::make_unique<ProbeChunk>([&](BufferPool&) {
                                   note(encoding);
@@ -126,8 +128,8 @@ TEST(WorldPromises, AHandleThatWasWaitedForSaysSoInEveryWay) {
 }
 
 TEST(WorldPromises, TheTimeOfEncodingIsReported) {
-  FlatWorld flat;
   Gate gate;
+  FlatWorld flat;
   GateOpener opener(gate);
   ASSERT_TRUE(flat.world->put(kHere, std::make_unique<ProbeChunk>([&](BufferPool&) {
                                 gate.pass();
@@ -408,18 +410,18 @@ SeenCommit seen(const Commit& commit) {
 TEST(WorldPromises, CommitsComeInTheOrderTheyWereAskedFor) {
   using Chunks = std::map<std::string, int>;
   using Named = std::map<std::string, std::string>;
-  FlatWorld flat;
-  const auto gate = std::make_shared<Gate>();
-  GateOpener opener(*gate);
+  Gate gate;
   std::mutex mutex;
   std::vector<SeenCommit> commits;
   std::vector<std::uint64_t> generations;
-  flat.control.before_commit([&, gate](const Commit& commit) {
+  FlatWorld flat;
+  GateOpener opener(gate);
+  flat.control.before_commit([&](const Commit& commit) {
     {
       const std::lock_guard lock(mutex);
       commits.push_back(seen(commit));
     }
-    gate->pass();
+    gate.pass();
     return Status();
   });
   flat.control.after_commit([&](const Result<CommitStats>& stats) {
@@ -434,7 +436,7 @@ TEST(WorldPromises, CommitsComeInTheOrderTheyWereAskedFor) {
   ASSERT_TRUE(flat.world->put_global("label", text("1")));
   flat.world->tick();
   SaveHandle first = flat.world->save();
-  gate->wait_for_arrivals(1);
+  gate.wait_for_arrivals(1);
   // The store stands still, and everything changes again.
   flat.world->tick();
   ASSERT_TRUE(flat.set(kHere, 0, 2));
@@ -447,7 +449,7 @@ TEST(WorldPromises, CommitsComeInTheOrderTheyWereAskedFor) {
   SaveHandle second = flat.world->save();
   ASSERT_TRUE(flat.set(kHere, 0, 3));
   EXPECT_EQ(flat.control.commit_count, 1U) << "one at a time";
-  gate->open();
+  gate.open();
   ASSERT_TRUE(second.wait());
   EXPECT_TRUE(first.is_stored());
   EXPECT_TRUE(left.is_stored());
@@ -492,10 +494,11 @@ TEST(WorldPromises, CommitsComeInTheOrderTheyWereAskedFor) {
 // A block that comes from the pool is as large as what it was made for, one that is new as
 // large as what is asked for now. Addresses would not tell: an allocator gives them again.
 TEST(WorldPromises, ALaterSaveEncodesIntoTheBlockOfAnEarlierOne) {
+  std::size_t capacity = 0;
   FlatWorld flat({.autosave = AutosaveConfig{.max_backups = 0}});
   constexpr std::size_t kLarge = 4096;
   const auto capacity_of_a_save_of = [&](std::size_t size, int fill) {
-    std::size_t capacity = 0;
+    capacity = 0;
     EXPECT_TRUE(
         flat.world->put(kHere, std::make_unique<ProbeChunk>([&, size, fill](BufferPool& pool) {
                           Buffer block = pool.take(size);
@@ -521,8 +524,8 @@ TEST(WorldPromises, ALaterSaveEncodesIntoTheBlockOfAnEarlierOne) {
 // -----------------------------------------------------------------------------------------
 
 TEST(WorldPromises, TelemetryCountsExactly) {
-  FlatWorld flat;
   std::atomic<std::uint64_t> written_size = 0;
+  FlatWorld flat;
   flat.control.after_commit([&](const Result<CommitStats>& stats) {
     if (stats) written_size += stats->written_size;
   });
