@@ -1,4 +1,6 @@
 // Creating, opening, closing, moving and looking after a save.
+#include <cmath>
+
 #include "contract/store_contract.h"
 
 namespace varve::test {
@@ -9,7 +11,19 @@ TEST_P(StoreContract, CapabilitiesNameTheFormat) {
   EXPECT_GE(can().coordinate_count_min, 1);
   EXPECT_LE(can().coordinate_count_min, can().coordinate_count_max);
   EXPECT_LE(can().coordinate_count_max, kCoordinateCountMax);
-  EXPECT_GT(store().defaults().autosave_interval_s, 0);
+}
+
+TEST_P(StoreContract, WhatTheFormatRecommendsIsSane) {
+  const StoreDefaults& defaults = store().defaults();
+  EXPECT_TRUE(std::isfinite(defaults.autosave_interval_s));
+  EXPECT_GT(defaults.autosave_interval_s, 0);
+  EXPECT_LE(defaults.max_backups, 100u) << "each is a whole save";
+  // Backups it recommends are backups it keeps: World asks for none where it cannot.
+  if (can().backups && defaults.max_backups > 0) {
+    must({.tick = 1, .backup_count = defaults.max_backups});
+    must({.tick = 2, .backup_count = defaults.max_backups});
+    EXPECT_EQ(open(subject().backup_path(path(), 1))->tick(), 1u);
+  }
 }
 
 TEST_P(StoreContract, ASaveIsDetectedAndNothingIsNot) {

@@ -63,6 +63,40 @@ TEST_P(StoreContract, ABadRecordAmongGoodOnesStopsThemAll) {
   EXPECT_EQ(store().read_chunk(at(5)).value(), std::nullopt);
 }
 
+// Of every kind, among good ones. Limits too large to reach are a matter for check_commit's
+// own tests.
+TEST_P(StoreContract, APayloadLargerThanTheLimitIsRefused) {
+  ASSERT_GT(can().payload_size_max, 0u);
+  if (can().payload_size_max > 1 << 24) return;
+  const auto limit = static_cast<std::size_t>(can().payload_size_max);
+  const std::string large(limit + 1, 'x');
+  must({.chunks = {chunk(at(1), "before")}});
+  const auto expect_too_large = [&](Commit commit, const std::string& key) {
+    commit.chunks.push_back(chunk(at(1), "after"));
+    const Contents before = contents_of(store());
+    Progress progress;
+    const auto result = store().commit(commit, progress);
+    ASSERT_FALSE(result) << key;
+    for (const std::string& word : {key, can().format, std::to_string(limit)}) {
+      EXPECT_NE(result.error().message().find(word), std::string::npos)
+          << "'" << word << "' is not in: " << result.error().message();
+    }
+    EXPECT_LT(progress.fraction(), 1);
+    EXPECT_EQ(contents_of(store()), before);
+  };
+  expect_too_large({.chunks = {chunk(at(2), large)}}, to_string(at(2)));
+  if (can().entities) expect_too_large({.entities = {entity(7, owner(1), large)}}, "entity:7");
+  if (can().players) expect_too_large({.players = {player("ann", large)}}, "player:ann");
+  if (can().globals) expect_too_large({.globals = {global("sky", large)}}, "global:sky");
+  // The limit itself is not beyond it.
+  const std::string largest = large.substr(payload(RecordKind::chunk, large).size() - limit);
+  ASSERT_EQ(payload(RecordKind::chunk, largest).size(), limit);
+  must({.chunks = {chunk(at(2), largest)}});
+  reopen();
+  EXPECT_EQ(store().read_chunk(at(2)).value(), payload(RecordKind::chunk, largest));
+  EXPECT_EQ(store().read_chunk(at(1)).value(), payload(RecordKind::chunk, "before"));
+}
+
 // A format that cannot carry a record cannot hold it, and erasing what is not there is no
 // error.
 TEST_P(StoreContract, ErasingWhatIsNotThereChangesNothing) {

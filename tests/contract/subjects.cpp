@@ -35,6 +35,7 @@ Capabilities narrow() {
   can.coordinate_count_min = can.coordinate_count_max = 3;
   can.spaces = can.entities = can.entities_without_owner = false;
   can.players = can.globals = can.generator = can.pins = can.backups = false;
+  can.payload_size_max = 3'000'000;
   return can;
 }
 
@@ -43,6 +44,7 @@ Capabilities middling() {
   Capabilities can = OneFileStore::everything();
   can.coordinate_count_max = 1;
   can.entities_without_owner = can.players = can.pins = false;
+  can.payload_size_max = 4'000'000;
   return can;
 }
 
