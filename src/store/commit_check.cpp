@@ -144,8 +144,8 @@ class Checker {
   }
 
   Error too_large(std::string_view key, std::uint64_t size) const {
-    return invalid_argument(fmt::format("{}: {} bytes; the format {} takes at most {} in a record",
-                                        key, size, can_.format, can_.payload_size_max));
+    return unsupported(fmt::format("{}: {} bytes; the format {} takes at most {} in a record", key,
+                                   size, can_.format, can_.payload_size_max));
   }
   Error cannot(std::string_view key, std::string_view what) const {
     return unsupported(fmt::format("{}: the format {} cannot keep {}", key, can_.format, what));

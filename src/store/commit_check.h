@@ -10,9 +10,10 @@ namespace varve {
 // Success if a store with these capabilities, which is at `store_tick`, may take the
 // commit. The error names the record.
 //
-// - invalid_argument: a key twice, a bad name, a position that is none, a payload that
-//   is too large, a tick that runs backwards.
-// - unsupported: a put of what the format cannot carry. Erasing such a record is no
+// - invalid_argument: a key twice, a bad name, a position that is none, a tick that runs
+//   backwards.
+// - unsupported: a put of what the format cannot carry, or of more than it can. Erasing such a
+// record is no
 //   error: it cannot be there, so stores must expect it and find nothing.
 Status check_commit(const Commit& commit, const Capabilities& capabilities,
                     std::uint64_t store_tick);

@@ -27,7 +27,11 @@ void set_up_this_thread([[maybe_unused]] const std::string& name,
 #ifdef __linux__
   pthread_setname_np(pthread_self(), name.c_str());
   // On Linux a thread has a nice level of its own, whatever POSIX says about processes.
-  if (nice_level != 0) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nice_level);
+  // Counted from the level of whoever makes the pool: an absolute one would put the threads
+  // of a game that is nice itself before the game.
+  const auto thread = static_cast<id_t>(gettid());
+  if (nice_level != 0)
+    setpriority(PRIO_PROCESS, thread, std::min(19, getpriority(PRIO_PROCESS, thread) + nice_level));
 #endif
 }
 

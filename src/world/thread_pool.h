@@ -25,9 +25,9 @@ class ThreadPool {
   using OnException = std::function<void(std::string_view)>;
 
   // `name` is what debuggers show, cut to 15 bytes with the thread's number. A nice level
-  // above 0 keeps the threads from slowing down the game's; where it cannot be set they
-  // run as the others do. Where the system refuses some of the threads the others do the
-  // work; std::system_error if it refuses all.
+  // above 0, added to that of this thread, keeps the threads from slowing down the game's; where it
+  // cannot be set they run as the others do. Where the system refuses some of the threads the
+  // others do the work; std::system_error if it refuses all.
   ThreadPool(std::string_view name, std::size_t thread_count, int nice_level = 0,
              OnException on_exception = {});
   // Waits for the jobs that run; those that still wait are destroyed without being run.

@@ -77,6 +77,7 @@ TEST_P(StoreContract, APayloadLargerThanTheLimitIsRefused) {
     Progress progress;
     const auto result = store().commit(commit, progress);
     ASSERT_FALSE(result) << key;
+    EXPECT_EQ(result.error().code(), ErrorCode::unsupported);
     for (const std::string& word : {key, can().format, std::to_string(limit)}) {
       EXPECT_NE(result.error().message().find(word), std::string::npos)
           << "'" << word << "' is not in: " << result.error().message();

@@ -127,7 +127,7 @@ TEST(CommitCheck, ErasingWhatCannotBeThereIsNoError) {
 TEST(CommitCheck, ATooLargePayloadIsNamedWithBothSizes) {
   Capabilities can = everything();
   can.payload_size_max = 3;
-  const auto code = ErrorCode::invalid_argument;
+  const auto code = ErrorCode::unsupported;
   const Bytes four = bytes("four");
   expect_refused({.tick = 10, .chunks = {{ChunkPos(1), four}}}, can, code, {"chunk:1", "4", "3"});
   expect_refused({.tick = 10, .entities = {{7, EntityValue{{}, four}}}}, can, code, {"entity:7"});

@@ -170,17 +170,17 @@ TEST(WorldPromises, AutosaveIsSwitchedOnAndOffWhileRunning) {
   ASSERT_EQ(flat.at(kHere, 0), 7);
   ASSERT_TRUE(flat.set(kHere, 0, 1));
   flat.world->update(1000);
-  EXPECT_FALSE(flat.world->is_saving());
+  EXPECT_EQ(flat.world->telemetry().save_start_us.count(), 0U);
   ASSERT_TRUE(flat.world->set_autosave({.enabled = true, .interval_s = 10}));
   flat.world->update(10);
-  EXPECT_TRUE(flat.world->is_saving());
+  EXPECT_EQ(flat.world->telemetry().save_start_us.count(), 1U);
   flat.update_until([&] { return !flat.world->is_saving(); });
   EXPECT_EQ(flat.stored_at(kHere, 0), 1);
   ASSERT_TRUE(flat.set(kHere, 0, 2));
   ASSERT_TRUE(flat.world->set_autosave({.enabled = false, .interval_s = 10}));
   EXPECT_FALSE(flat.world->autosave().enabled);
   flat.world->update(1000);
-  EXPECT_FALSE(flat.world->is_saving());
+  EXPECT_EQ(flat.world->telemetry().save_start_us.count(), 1U);
   EXPECT_EQ(flat.control.commit_count, 1U);
   EXPECT_EQ(flat.world->state(kHere), ChunkState::dirty);
 }
@@ -222,20 +222,20 @@ TEST(WorldPromises, TheTimeToTheNextTryIsChangedWhileRunning) {
   flat.world->update(100);
   flat.update_until([&] { return !flat.world->is_saving(); });
   flat.world->update(10);
-  EXPECT_FALSE(flat.world->is_saving());
+  EXPECT_EQ(flat.world->telemetry().save_start_us.count(), 1U);
   // Sooner: the ten seconds that have passed are enough now.
   ASSERT_TRUE(flat.world->set_autosave({.interval_s = 100, .retry_s = 10}));
   flat.world->update(0);
-  EXPECT_TRUE(flat.world->is_saving());
+  EXPECT_EQ(flat.world->telemetry().save_start_us.count(), 2U);
   flat.update_until([&] { return !flat.world->is_saving(); });
   EXPECT_EQ(flat.control.commit_count, 2U);
   // Later: after the second failure it is twice 40, not twice 10.
   ASSERT_TRUE(flat.world->set_autosave({.interval_s = 100, .retry_s = 40}));
   flat.world->update(79);
-  EXPECT_FALSE(flat.world->is_saving());
+  EXPECT_EQ(flat.world->telemetry().save_start_us.count(), 2U);
   flat.control.before_commit({});
   flat.world->update(1);
-  EXPECT_TRUE(flat.world->is_saving());
+  EXPECT_EQ(flat.world->telemetry().save_start_us.count(), 3U);
   flat.update_until([&] { return !flat.world->is_saving(); });
   EXPECT_EQ(flat.stored_at(kHere, 0), 1);
   EXPECT_EQ(flat.control.commit_count, 3U);
