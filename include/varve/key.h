@@ -98,7 +98,7 @@ struct ChunkBox {
   friend bool operator==(const ChunkBox&, const ChunkBox&) = default;
 };
 
-// Stable for the life of a save. World::new_entity_id() makes ids that never meet.
+// Stable for the life of a save. World::new_entity_id() makes them.
 using EntityId = std::uint64_t;
 
 // "chunk:the_nether/3,-2" and so on. Parsing refuses what it cannot print back.

@@ -14,7 +14,8 @@
 //
 // World knows which chunks are in memory, which of them are dirty and since when. It saves
 // in the background: a save takes references on the game thread, and everything else
-// happens elsewhere. Only calls whose comment says "blocks" wait for a disk.
+// happens elsewhere. Only calls whose comment says "blocks" wait for a disk; edits do if
+// write-through was told to make them wait.
 //
 // Records are read from memory first, then from saves that are on their way, then from
 // the store, so that what was written is what is read, erasures included.
@@ -30,7 +31,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -61,7 +61,9 @@ struct UpdateReport {
     ChunkPos pos = {};
     Error error;
   };
-  std::vector<ChunkPos> loaded = {};  // in memory now, with their entities
+  // In memory now, with their entities; a chunk whose entities could not be read is also
+  // among those that failed.
+  std::vector<ChunkPos> loaded = {};
   std::vector<Failure> failed = {};
   std::vector<ChunkPos> evicted = {};
   // The outcome of the save() or autosave that ended, if one did.
@@ -71,7 +73,7 @@ struct UpdateReport {
 class World {
  public:
   // --- Opening and closing ------------------------------------------------------------
-  // All three block.
+  // All of these block.
 
   // not_found if there is no save at `path`.
   static Result<std::unique_ptr<World>> open(std::string_view path, WorldOptions options = {});
@@ -95,8 +97,8 @@ class World {
 
   // --- Every frame --------------------------------------------------------------------
 
-  // Takes in what was loaded and saved, moves windows, and drives autosave and timed saves
-  // by `dt_s`, the seconds since the last call. Costs next to nothing when there is
+  // Takes in what was loaded and saved, lets go of what leaves memory, and drives autosave and
+  // timed saves by `dt_s`, the seconds since the last call. Costs next to nothing when there is
   // nothing to do.
   const UpdateReport& update(double dt_s);
 
@@ -117,7 +119,7 @@ class World {
   ChunkRef get(const ChunkPos& pos);
   // The chunk: from memory, from the store, from the generator. Blocks. not_found if
   // it was never saved and there is no generator; corruption if what is stored is
-  // damaged (see regenerate).
+  // damaged (see regenerate). Entities that cannot be read are said in the log only.
   Result<ChunkRef> load_now(const ChunkPos& pos);
 
   // Applies edit bytes of the chunk's type. Returns whether anything changed; an edit
@@ -125,6 +127,8 @@ class World {
   Result<bool> edit(const ChunkPos& pos, ByteView edit);
   // Edits through the setters of the type the world was opened with:
   //   world.edit<Voxels>(pos, [](Voxels& chunk) { chunk.set(x, y, z, stone); });
+  // Meanwhile other chunks may be edited; this one, and anything that saves, is refused as
+  // busy.
   template <class T, class Fn>
   Result<bool> edit(const ChunkPos& pos, Fn&& fn) {
     return edit_with(pos, [&](Chunk& chunk) { fn(static_cast<T&>(chunk)); });
