@@ -57,7 +57,7 @@ Result<std::vector<Measurement>> run_save_start(const Context& context) {
     keep(3, watch.milliseconds());
     VARVE_TRY(save.wait());
     keep(2, watch.milliseconds());
-    if ((round - rounds.warm_up_count) % kRoundsPerWait != 0) continue;
+    if (round % kRoundsPerWait != rounds.warm_up_count % kRoundsPerWait) continue;
     VARVE_TRY(dirty_all(*waiting, chunk_count, value));
     VARVE_ASSIGN(const double waited_ms, waited_save(*waiting));
     keep(1, waited_ms);

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "varve/result.h"
 
@@ -39,7 +38,9 @@ class Histogram {
 // Counts are since the world was opened; the rest is now.
 struct Telemetry {
   // Saving.
-  Histogram save_start_us = {};          // game-thread time of each save's start
+  // Game-thread time of starting each save(), autosave and save_to(), without the game's own
+  // before_save.
+  Histogram save_start_us = {};
   std::uint64_t save_count = 0;          // of the whole world
   std::uint64_t save_failure_count = 0;  // those, and commits of parts, and copies
   std::uint64_t commit_count = 0;        // saves, write-through, evictions, timed saves

@@ -21,7 +21,8 @@ class World;
 struct AutosaveConfig {
   bool enabled = true;
   double interval_s = 300;
-  // How many older saves are kept beside the newest one. Each opens by itself.
+  // How many older saves are kept beside the newest one. Each opens by itself. A format
+  // that keeps none takes only 0.
   std::uint32_t max_backups = 1;
   // After a failure the next try comes this soon, then twice as late each time, but
   // never later than interval_s.
