@@ -19,7 +19,7 @@ struct LoadOutcome {
   std::uint64_t ticket = 0;
   // What was read is not older than this generation of the store.
   std::uint64_t generation = 0;
-  Result<LoadedChunk> loaded = LoadedChunk{};
+  Result<LoadedChunk> loaded = cancelled("not loaded");
 };
 
 class Loader {
