@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/checksum.h"
+#include "varve/checksum.h"
 #include "varve/bytes.h"
 #include "varve/result.h"
 

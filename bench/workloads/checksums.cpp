@@ -6,7 +6,7 @@
 #include <atomic>
 #include <utility>
 
-#include "base/checksum.h"
+#include "varve/checksum.h"
 #include "base/endian.h"
 #include "harness/random.h"
 #include "harness/stopwatch.h"

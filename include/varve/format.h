@@ -27,6 +27,14 @@ class Format {
   // Opens a save to read and write. not_found if there is none; busy, naming the holder,
   // if somebody else writes it.
   virtual Result<std::unique_ptr<Store>> open(std::string_view path) const = 0;
+  // Opens a save to look at it, whoever writes it meanwhile: takes no lock and changes
+  // nothing on the disk, not even what a crash left to be finished. It shows the
+  // generation that is the newest now; a record the writer has replaced since reads as
+  // busy, and opening again helps. Calls that change the save are refused as unsupported.
+  // A format that cannot do this opens as open() does.
+  virtual Result<std::unique_ptr<Store>> open_to_read(std::string_view path) const {
+    return open(path);
+  }
   // Makes an empty save, durably. Refused if anything is at `path`.
   virtual Result<std::unique_ptr<Store>> create(std::string_view path) const = 0;
   // Gives a closed save another name, in one durable step. Refused if the name is taken.
@@ -48,7 +56,8 @@ Result<const Format*> find_format(std::string_view name);
 // and no format knows it.
 Result<const Format*> detect_format(std::string_view path);
 
-// Opens the save at `path` in the format it is in.
+// Opens the save at `path` in the format it is in: to read and write, or to look at it.
 Result<std::unique_ptr<Store>> open_store(std::string_view path);
+Result<std::unique_ptr<Store>> open_store_to_read(std::string_view path);
 
 }  // namespace varve

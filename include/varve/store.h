@@ -12,9 +12,11 @@
 // Nothing here throws.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,12 +51,21 @@ struct GeneratorId {
 
 // --- What a format can do ------------------------------------------------------------
 
+// Which values a coordinate takes; both ends are included.
+struct CoordinateRange {
+  std::int32_t min = std::numeric_limits<std::int32_t>::min();
+  std::int32_t max = std::numeric_limits<std::int32_t>::max();
+
+  friend bool operator==(const CoordinateRange&, const CoordinateRange&) = default;
+};
+
 // A put of something a format cannot carry is refused as `unsupported`, never dropped.
 struct Capabilities {
   std::string format = {};                // the name it is registered under
   bool durable = true;                    // survives the end of the process
   std::uint8_t coordinate_count_min = 1;  // positions it takes
   std::uint8_t coordinate_count_max = 4;
+  std::array<CoordinateRange, kCoordinateCountMax> coordinate_ranges = {};
   bool spaces = true;  // spaces other than the default one
   bool entities = true;
   bool entities_without_owner = true;   // Entity::owner may be empty
@@ -212,6 +223,17 @@ struct RecordProblem {
   Error error;
 };
 
+// What opening a save found and did. A save that was closed and is whole gives an empty one.
+struct OpenReport {
+  // A save that was under way when the writer died had been committed, and was finished.
+  bool finished_commit = false;
+  // One that had not been committed, or bytes at the end of a log that never were part of
+  // the save, were dropped.
+  bool dropped_tail = false;
+  // Damage that was worked around. Records that are damaged show when they are read.
+  std::vector<RecordProblem> problems = {};
+};
+
 struct VerifyReport {
   std::uint64_t record_count = 0;  // read, good and bad
   std::vector<RecordProblem> problems = {};
@@ -231,6 +253,8 @@ class Store : public StoreView {
 
   virtual const Capabilities& capabilities() const = 0;
   virtual const StoreDefaults& defaults() const = 0;
+  // Said once, by open(); it stays the same.
+  virtual OpenReport open_report() const { return {}; }
 
   // Makes `commit` the next generation, or changes nothing. Records the save already
   // holds byte for byte are not written again; a commit that changes nothing and does not

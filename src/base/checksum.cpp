@@ -1,4 +1,4 @@
-#include "base/checksum.h"
+#include "varve/checksum.h"
 
 #include <isa-l/crc.h>
 #include <libdeflate.h>

@@ -131,6 +131,12 @@ class Checker {
           "{}: the format {} takes positions of {} to {} coordinates, not {}", key_of(change),
           can_.format, can_.coordinate_count_min, can_.coordinate_count_max, pos.coordinate_count));
     }
+    for (std::size_t i = 0; i < pos.coordinate_count; ++i) {
+      const CoordinateRange& range = can_.coordinate_ranges[i];
+      if (pos[i] >= range.min && pos[i] <= range.max) continue;
+      return unsupported(fmt::format("{}: coordinate {} goes from {} to {} in the format {}",
+                                     key_of(change), i + 1, range.min, range.max, can_.format));
+    }
     if (!can_.spaces && pos.space != Space()) {
       return cannot(key_of(change), "spaces other than the default one");
     }

@@ -129,4 +129,11 @@ Result<std::unique_ptr<Store>> open_store(std::string_view path) {
   });
 }
 
+Result<std::unique_ptr<Store>> open_store_to_read(std::string_view path) {
+  return or_out_of_memory([&]() -> Result<std::unique_ptr<Store>> {
+    VARVE_ASSIGN(const Format* const format, detect_format(path));
+    return format->open_to_read(path);
+  });
+}
+
 }  // namespace varve

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "base/checksum.h"
 #include "base/try.h"
 #include "store/commit_check.h"
 #include "store/out_of_memory.h"
+#include "varve/checksum.h"
 
 namespace varve {
 

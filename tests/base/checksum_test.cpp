@@ -1,4 +1,4 @@
-#include "base/checksum.h"
+#include "varve/checksum.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

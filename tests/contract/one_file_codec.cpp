@@ -2,7 +2,7 @@
 
 #include "base/byte_reader.h"
 #include "base/byte_writer.h"
-#include "base/checksum.h"
+#include "varve/checksum.h"
 #include "base/try.h"
 
 namespace varve::test {

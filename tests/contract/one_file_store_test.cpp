@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/byte_writer.h"
-#include "base/checksum.h"
+#include "varve/checksum.h"
 #include "contract/one_file_codec.h"
 #include "contract/store_contract.h"
 #include "io/atomic_replace.h"

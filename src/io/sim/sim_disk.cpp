@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/checksum.h"
+#include "varve/checksum.h"
 #include "io/sim/sim_file.h"
 
 namespace varve::sim {
