@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/guarded.h"
 #include "base/try.h"
-#include "store/out_of_memory.h"
 
 namespace varve {
 namespace {

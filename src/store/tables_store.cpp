@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/checksum.h"
+#include "base/guarded.h"
 #include "base/try.h"
 #include "store/commit_check.h"
-#include "store/out_of_memory.h"
 
 namespace varve {
 

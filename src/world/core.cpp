@@ -5,8 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/guarded.h"
 #include "base/try.h"
-#include "world/guarded.h"
 #include "world/world_core.h"
 
 namespace varve {

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "world/chunk_access.h"
-#include "world/guarded.h"
 #include "world/world_core.h"
 
 namespace varve {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "world/commit_builder.h"
-#include "world/guarded.h"
 #include "world/save_copy.h"
 
 namespace varve {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/guarded.h"
 #include "base/try.h"
-#include "world/guarded.h"
 #include "world/world_core.h"
 
 namespace varve {
