@@ -156,38 +156,4 @@ void World::Core::take_in(const ChunkPos& pos, LoadedChunk loaded) {
   account(slot);
 }
 
-void World::Core::take_in_entities(std::vector<Entity> loaded) {
-  for (Entity& entity : loaded) {
-    if (entities.find(entity.id) != nullptr) continue;
-    entities.insert_clean(entity.id,
-                          EntityValue{.owner = entity.owner, .data = std::move(entity.data)});
-    set_owner(entity.id, std::nullopt, entity.owner);
-  }
-}
-
-void World::Core::set_owner(EntityId id, const std::optional<ChunkPos>& before,
-                            const std::optional<ChunkPos>& after) {
-  if (before == after) return;
-  if (before) {
-    const auto found = entities_by_owner.find(*before);
-    found->second.erase(id);
-    if (found->second.empty()) entities_by_owner.erase(found);
-  }
-  if (after) entities_by_owner[*after].insert(id);
-}
-
-void World::Core::change_entity(EntityId id, std::optional<EntityValue> value) {
-  const EntityTable::Slot* slot = entities.find(id);
-  const std::optional<ChunkPos> before =
-      slot != nullptr && slot->value ? slot->value->owner : std::nullopt;
-  const std::optional<ChunkPos> after = value ? value->owner : std::nullopt;
-  entities.change(id, std::move(value));
-  set_owner(id, before, after);
-  // Where chunks are streamed, an entity that walks out of what is in memory goes with them.
-  if (after && !windows.empty() && !is_kept(*after)) {
-    const ChunkTable::Slot* chunk = chunks.find(*after);
-    if ((chunk == nullptr || !chunk->value) && !loads.contains(*after)) leave(*after);
-  }
-}
-
 }  // namespace varve
