@@ -12,24 +12,38 @@ namespace varve {
 
 // --- Entities -------------------------------------------------------------------------
 
+void World::Core::forget_owner(EntityId id, const std::optional<ChunkPos>& owner) noexcept {
+  if (!owner) return;
+  const auto found = entities_by_owner.find(*owner);
+  if (found == entities_by_owner.end()) return;
+  found->second.erase(id);
+  if (found->second.empty()) entities_by_owner.erase(found);
+}
+
+// Makes `change` in the table of entities, and the owners say what it says. If memory runs
+// out, neither has changed.
+template <class Change>
+void World::Core::change_owner(EntityId id, const std::optional<ChunkPos>& before,
+                               const std::optional<ChunkPos>& after, const Change& change) {
+  if (before == after) return change();
+  try {
+    if (after) entities_by_owner[*after].insert(id);
+    change();
+  } catch (...) {
+    forget_owner(id, after);
+    throw;
+  }
+  forget_owner(id, before);
+}
+
 void World::Core::take_in_entities(std::vector<Entity> loaded) {
   for (Entity& entity : loaded) {
     if (entities.find(entity.id) != nullptr) continue;
-    entities.insert_clean(entity.id,
-                          EntityValue{.owner = entity.owner, .data = std::move(entity.data)});
-    set_owner(entity.id, std::nullopt, entity.owner);
+    change_owner(entity.id, std::nullopt, entity.owner, [&] {
+      entities.insert_clean(entity.id,
+                            EntityValue{.owner = entity.owner, .data = std::move(entity.data)});
+    });
   }
-}
-
-void World::Core::set_owner(EntityId id, const std::optional<ChunkPos>& before,
-                            const std::optional<ChunkPos>& after) {
-  if (before == after) return;
-  if (before) {
-    const auto found = entities_by_owner.find(*before);
-    found->second.erase(id);
-    if (found->second.empty()) entities_by_owner.erase(found);
-  }
-  if (after) entities_by_owner[*after].insert(id);
 }
 
 void World::Core::change_entity(EntityId id, std::optional<EntityValue> value) {
@@ -37,8 +51,7 @@ void World::Core::change_entity(EntityId id, std::optional<EntityValue> value) {
   const std::optional<ChunkPos> before =
       slot != nullptr && slot->value ? slot->value->owner : std::nullopt;
   const std::optional<ChunkPos> after = value ? value->owner : std::nullopt;
-  entities.change(id, std::move(value));
-  set_owner(id, before, after);
+  change_owner(id, before, after, [&] { entities.change(id, std::move(value)); });
   // Where chunks are streamed, an entity that walks out of what is in memory goes with them.
   if (after && !windows.empty() && !is_kept(*after)) {
     const ChunkTable::Slot* chunk = chunks.find(*after);

@@ -53,15 +53,12 @@ Result<std::optional<Entity>> World::load_entity(EntityId id) {
   Core& core = *core_;
   if (core.entities.find(id) != nullptr) return entity(id);
   if (core.closed) return invalid_argument("the world is closed");
-  return guarded(
-      ErrorCode::invalid_argument, "loading an entity", [&]() -> Result<std::optional<Entity>> {
-        VARVE_ASSIGN(std::optional<Entity> stored, core.store->read_entity(id));
-        if (stored) {
-          core.entities.insert_clean(id, EntityValue{.owner = stored->owner, .data = stored->data});
-          core.set_owner(id, std::nullopt, stored->owner);
-        }
-        return stored;
-      });
+  return guarded(ErrorCode::invalid_argument, "loading an entity",
+                 [&]() -> Result<std::optional<Entity>> {
+                   VARVE_ASSIGN(std::optional<Entity> stored, core.store->read_entity(id));
+                   if (stored) core.take_in_entities({*stored});
+                   return stored;
+                 });
 }
 
 std::vector<Entity> World::entities_in(const ChunkPos& pos) {

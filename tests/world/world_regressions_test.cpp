@@ -240,6 +240,58 @@ TEST(WorldRegressions, AnEditThatCannotBeginDoesNotBlockTheWorld) {
   ASSERT_TRUE(world.close());
 }
 
+// The Nth allocation fails, for N = 1, 2, 3 ... until the entity has moved.
+TEST(WorldRegressions, AnEntityThatCannotMoveForLackOfMemoryStaysWhereItWas) {
+  const Entity here{.id = 1, .owner = kHere, .data = Bytes::copy_of("x")};
+  Entity there = here;
+  there.owner = kThere;
+  for (std::size_t count = 0;; ++count) {
+    FlatWorld flat;
+    World& world = *flat.world;
+    ASSERT_TRUE(world.put_entity(here));
+    ASSERT_TRUE(world.save().wait());
+    bool moved = false;
+    {
+      const AllocationFailure starving(count);
+      moved = world.put_entity(there).has_value();
+    }
+    EXPECT_EQ(world.entity(1)->owner, moved ? kThere : kHere) << count;
+    EXPECT_EQ(world.entities_in(kHere).size(), moved ? 0U : 1U) << count;
+    EXPECT_EQ(world.entities_in(kThere).size(), moved ? 1U : 0U) << count;
+    ASSERT_TRUE(world.erase_entity(1));
+    ASSERT_TRUE(world.save().wait());
+    if (moved) {
+      EXPECT_GT(count, 1U) << "nothing was starved";
+      return;
+    }
+  }
+}
+
+// The same for one that is loaded.
+TEST(WorldRegressions, AnEntityThatCannotBeLoadedForLackOfMemoryIsLoadedNextTime) {
+  const Entity here{.id = 1, .owner = kHere, .data = Bytes::copy_of("x")};
+  for (std::size_t count = 0;; ++count) {
+    FlatWorld flat;
+    ASSERT_TRUE(flat.world->put_entity(here));
+    ASSERT_TRUE(flat.world->close());
+    flat.crash_and_reopen();
+    World& world = *flat.world;
+    bool loaded = false;
+    {
+      const AllocationFailure starving(count);
+      loaded = world.load_entity(1).has_value();
+    }
+    EXPECT_EQ(world.entities_in(kHere).size(), loaded ? 1U : 0U) << count;
+    ASSERT_TRUE(world.load_entity(1));
+    EXPECT_EQ(world.entities_in(kHere).size(), 1U) << count;
+    ASSERT_TRUE(world.erase_entity(1));
+    if (loaded) {
+      EXPECT_GT(count, 1U) << "nothing was starved";
+      return;
+    }
+  }
+}
+
 TEST(WorldRegressions, ACopyDoesNotRemoveASaveOfASimilarName) {
   FlatWorld flat;
   ASSERT_TRUE(flat.world->put_global("g", Bytes::copy_of("x")));
