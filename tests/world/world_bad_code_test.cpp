@@ -10,6 +10,7 @@
 
 #include "contract/one_file_store.h"
 #include "io/sim/sim_disk.h"
+#include "store/commit_check.h"
 #include "support/scratch_dir.h"
 #include "world/sample_world.h"
 
@@ -317,6 +318,47 @@ TEST(WorldBadDays, AnEntityWithoutAChunkIsKeptOrRefusedWhenItIsPut) {
   EXPECT_EQ(refused.error().code(), ErrorCode::unsupported);
   EXPECT_NE(refused.error().message().find("entity:17"), std::string::npos);
   EXPECT_TRUE((*strict)->save().wait()) << "nothing stands in the way of the next save";
+}
+
+TEST(WorldBadDays, ARecordIsRefusedInTheWordsOfTheStore) {
+  sim::SimDisk disk;
+  Capabilities can = OneFileStore::everything();
+  can.coordinate_count_max = 2;
+  can.payload_size_max = 3;
+  can.spaces = can.entities_without_owner = can.players = false;
+  auto opened = World::on(*OneFileStore::create(disk, "save", can), {});
+  ASSERT_TRUE(opened);
+  World& world = **opened;
+  const auto expect_same = [&](const Status& refused, const Commit& commit) {
+    ASSERT_FALSE(refused);
+    const Status by_store = check_commit(commit, world.store().capabilities(), 0);
+    ASSERT_FALSE(by_store) << refused.error().message();
+    EXPECT_EQ(refused.error().code(), by_store.error().code());
+    EXPECT_EQ(refused.error().message(), by_store.error().message());
+  };
+  const Bytes four = Bytes::copy_of("four");
+  ChunkPos stray = kHere;
+  stray.coordinates[3] = 1;
+  ChunkPos nowhere = kHere;
+  nowhere.coordinate_count = 0;
+  for (const ChunkPos& pos :
+       {ChunkPos(1, 2, 3), kHere.in(*Space::named("the_nether")), stray, nowhere}) {
+    expect_same(world.put(pos, std::make_unique<RawChunk>(Bytes())), {.chunks = {{pos, Bytes()}}});
+    expect_same(world.put_entity({.id = 7, .owner = pos}), {.entities = {{7, EntityValue{pos}}}});
+  }
+  expect_same(world.put_entity({.id = 7}), {.entities = {{7, EntityValue{}}}});
+  expect_same(world.put_entity({.id = 7, .owner = kHere, .data = four}),
+              {.entities = {{7, EntityValue{kHere, four}}}});
+  expect_same(world.put_player("ann", Bytes()), {.players = {{"ann", Bytes()}}});
+  expect_same(world.erase_player(""), {.players = {{"", {}}}});
+  expect_same(world.put_global("sky", four), {.globals = {{"sky", four}}});
+  expect_same(world.put_global("a\nb", Bytes()), {.globals = {{"a\nb", Bytes()}}});
+
+  ASSERT_TRUE(world.put(kHere, std::make_unique<RawChunk>(four)));
+  const auto saved = world.save().wait();
+  ASSERT_TRUE(saved);
+  ASSERT_EQ(saved->problems.size(), 1U);
+  expect_same(saved->problems[0].error, {.tick = 0, .chunks = {{kHere, four}}});
 }
 
 TEST(WorldBadDays, NamesMayBeAnythingThatIsText) {
