@@ -31,7 +31,8 @@ ComponentId free_id(const Names& names) {
   return id;
 }
 
-// u8 version (1), varint count, then by rising id: varint id, varint name size, name.
+// docs/formats/components_v1.md#component-table. Keep the fields, the rules and that page in
+// step.
 Result<Names> decode_table(ByteView table) {
   ByteReader r(table);
   const std::uint8_t version = r.u8();

@@ -8,6 +8,7 @@
 #include "../codec/damage.h"
 #include "support/allocation_watch.h"
 #include "support/bytes_text.h"
+#include "support/format_page.h"
 #include "varve/components.h"
 
 namespace varve {
@@ -121,6 +122,20 @@ TEST(ComponentRegistry, TheTableOfTheWorkedExample) {
   ASSERT_TRUE(add<2>(registry, "hp").ok());
   EXPECT_EQ(to_hex(registry.table()), to_hex(hex("01 02 01 03 706f73 02 02 6870")));
   EXPECT_EQ(to_hex(ComponentRegistry().table()), "0100");
+}
+
+TEST(ComponentRegistry, TheExampleOfItsPage) {
+  const Bytes example = test::example_of("components_v1.md", "The table");
+  ComponentRegistry registry;
+  ASSERT_TRUE(add<1>(registry, "material").ok());
+  ASSERT_TRUE(registry.adopt_table(example).ok());
+  EXPECT_EQ(registry.id_of("pos"), 1u);
+  EXPECT_EQ(registry.id_of("burning"), 7u);
+  EXPECT_EQ(registry.id_of("material"), 300u);
+  EXPECT_EQ(to_hex(registry.table()), to_hex(example));
+  const auto set = ComponentSet::decode(test::example_of("components_v1.md", "A set"));
+  ASSERT_TRUE(set.ok());
+  EXPECT_EQ((*registry.get<Text<1>>(*set))->text, "stone");
 }
 
 TEST(ComponentRegistry, TheIdsOfASaveWin) {

@@ -1,51 +1,21 @@
 // Bad days the game makes itself: generators, chunk types and hooks that fail, odd records.
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include <atomic>
 #include <mutex>
 #include <stdexcept>
 #include <vector>
 
-#include "contract/one_file_store.h"
 #include "io/sim/sim_disk.h"
 #include "store/commit_check.h"
 #include "support/scratch_dir.h"
-#include "world/sample_world.h"
+#include "world/flat_on_disk.h"
 
 namespace varve::test {
 namespace {
 
 constexpr ChunkPos kHere(1, 2);
 constexpr ChunkPos kThere(3, 4);
-
-WorldOptions flat_options() {
-  return {.chunk_type = raw_chunks(kFlatChunkSize), .generator = std::make_shared<FlatGenerator>()};
-}
-
-Result<std::unique_ptr<World>> create_on(Vfs& vfs, const std::string& path) {
-  auto store = OneFileStore::create(vfs, path);
-  if (!store) return store.error();
-  return World::on(*std::move(store), flat_options());
-}
-
-Result<std::unique_ptr<World>> open_on(Vfs& vfs, const std::string& path) {
-  auto store = OneFileStore::open(vfs, path);
-  if (!store) return store.error();
-  return World::on(*std::move(store), flat_options());
-}
-
-void set(World& world, const ChunkPos& pos, std::uint8_t value) {
-  ASSERT_TRUE(world.load_now(pos));
-  const std::byte byte{value};
-  ASSERT_TRUE(world.edit(pos, RawChunk::edit_of(0, {&byte, 1})));
-}
-
-int get(World& world, const ChunkPos& pos) {
-  const auto chunk = world.load_now(pos);
-  return chunk ? static_cast<int>(chunk->as<RawChunk>().view()[0]) : -1;
-}
 
 // --- The game's own code ---------------------------------------------------------------------
 
