@@ -10,8 +10,9 @@
 // the global `file:world.ron`. docs/formats/nebula_v1.md has every byte.
 //
 // Decoders take bytes from anywhere: what they refuse is `corruption`, or `unsupported`
-// for a version from the future; they allocate no more than a small multiple of their
-// input. Encoders refuse what could not be read back as invalid_argument.
+// for a version from the future. What they allocate is bounded by their input: 32 times its
+// size for bytes, 256 times for RON. Encoders refuse what could not be read back as
+// invalid_argument.
 #pragma once
 
 #include <array>
@@ -19,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,8 +70,9 @@ struct WorldMeta {
   friend bool operator==(const WorldMeta&, const WorldMeta&) = default;
 };
 
-// Older versions become this one: a field they lack has its default. A version above
-// kSaveVersion is unsupported, and so is 0, which no program ever wrote.
+// Older versions become this one. A field that is not there has its default, but for
+// save_version, which must be. A version above kSaveVersion is unsupported, and so is 0,
+// which no program ever wrote.
 Result<WorldMeta> decode_meta(std::string_view text);
 // The text of world.ron, to put into kMetaGlobal. save_version must be kSaveVersion.
 Result<std::string> encode_meta(const WorldMeta& meta);
@@ -93,23 +96,28 @@ struct Cell {
   constexpr std::size_t index() const noexcept { return x + 32u * y + 1024u * z; }
 };
 
-// 32 x 32 x 32 cells. Clones share their sections (eight slabs of four layers), and a
-// section of one type takes no memory of its own.
+// 32 x 32 x 32 cells. Clones share their sections (eight slabs of four layers of z), and a
+// section that was made of one type takes no memory of its own until it is changed.
 class VoxelChunk final : public Chunk {
  public:
   // All of one type.
   explicit VoxelChunk(VoxelType all = 0);
+  // By Cell::index(): what a generator fills.
+  explicit VoxelChunk(std::span<const VoxelType, kCellCount> cells);
   ~VoxelChunk() override;
   // From the payload of a chunk: an NVCK of version 1 or 2.
   static Result<std::unique_ptr<VoxelChunk>> decode(ByteView payload);
 
   // `cell` must be valid.
   VoxelType get(Cell cell) const noexcept;
+  // All of them by Cell::index(), for those who look at many: a mesher.
+  void copy_to(std::span<VoxelType, kCellCount> out) const noexcept;
   // Returns whether anything changed. invalid_argument for a cell outside.
   Result<bool> set(Cell cell, VoxelType type);
 
   // The edit that does the same, for World::edit: u16 LE cell index, u16 LE type. An edit
-  // may hold several of these in a row; they are made all or none.
+  // may hold several of these in a row; they are made all or none, and of two for one cell
+  // the later counts. The edit of a cell outside is one that is refused.
   static Bytes edit_of(Cell cell, VoxelType type);
 
   Result<Bytes> encode(BufferPool& pool) const override;
@@ -124,11 +132,16 @@ class VoxelChunk final : public Chunk {
   struct Section;
 
   VoxelChunk(const VoxelChunk& other);
+  VoxelType at(std::size_t cell_index) const noexcept;
   Section& own_section(std::size_t index);
 
   // Null where every cell of a section is `uniform_`.
   std::array<std::shared_ptr<Section>, kSectionCount> sections_;
   std::array<VoxelType, kSectionCount> uniform_ = {};
+  // Which sections no other chunk has ever shared, so that they may be written into. Only
+  // the game thread looks at it: how many share a section cannot be asked while threads
+  // that encode let go of theirs.
+  mutable std::array<bool, kSectionCount> is_own_ = {};
 };
 
 // For WorldOptions::chunk_type.
@@ -188,9 +201,11 @@ Result<std::string> write_scene(const Scene& scene);
 // --- Entities ------------------------------------------------------------------------
 
 // What Entity::data holds in a nebula save: one entity with what the scene says of it
-// elsewhere, named by stable ids instead of places.
+// elsewhere, named by stable ids instead of places. Equal records are equal bytes.
 struct EntityRecord {
   std::optional<std::string> name = {};
+  // None is called "varve.parents" or "varve.owner": in a scene these hold what it has no
+  // other word for.
   std::vector<Component> components = {};
   // Entities it is a child of, rising. They need not be in the save.
   std::vector<EntityId> parents = {};
@@ -204,9 +219,11 @@ Result<Bytes> encode_entity(const EntityRecord& record);
 Result<EntityRecord> decode_entity(ByteView data);
 
 // A scene as changes to commit, and a save's entities as a scene. Entities are in the order
-// of their ids. A scene that has an id twice, or a relation to a place that is not there,
-// is refused: `corruption`.
+// of their ids. A scene that has an id twice, or a relation or prefab at a place that is not
+// there, is refused: `corruption`. Owners and parents outside the scene are kept in
+// components of their own, see EntityRecord.
 Result<std::vector<EntityChange>> to_changes(const Scene& scene);
+// All of one generation if `view` is pinned, or nobody commits meanwhile.
 Result<Scene> to_scene(const StoreView& view);
 
 }  // namespace varve::nebula
