@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "varve/checksum.h"
 #include "varve/bytes.h"
+#include "varve/checksum.h"
 #include "varve/result.h"
 
 namespace varve::bench {

@@ -6,11 +6,11 @@
 #include <atomic>
 #include <utility>
 
-#include "varve/checksum.h"
 #include "base/endian.h"
 #include "harness/random.h"
 #include "harness/stopwatch.h"
 #include "harness/workload.h"
+#include "varve/checksum.h"
 
 namespace varve::bench {
 namespace {

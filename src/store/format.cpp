@@ -13,6 +13,7 @@
 #include "io/vfs.h"
 #include "store/format_registry.h"
 #include "store/memory_store.h"
+#include "store/nebula/nebula_store.h"
 
 namespace varve {
 namespace {
@@ -22,7 +23,10 @@ struct Registry {
   std::map<std::string, std::unique_ptr<const Format>, std::less<>> formats;
 
   // Those that ship with Varve.
-  Registry() { add(make_memory_format()); }
+  Registry() {
+    add(make_memory_format());
+    add(nebula::make_nebula_format(posix_vfs()));
+  }
 
   void add(std::unique_ptr<const Format> format) {
     std::string name(format->name());

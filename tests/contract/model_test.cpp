@@ -33,7 +33,8 @@ class Model {
     pos.coordinate_count = *rc::gen::inRange<std::uint8_t>(
         can_.coordinate_count_min, static_cast<std::uint8_t>(can_.coordinate_count_max + 1));
     for (std::size_t i = 0; i < pos.coordinate_count; ++i) {
-      pos.coordinates[i] = *rc::gen::inRange(-1, 2);
+      const CoordinateRange& range = can_.coordinate_ranges[i];
+      pos.coordinates[i] = *rc::gen::inRange(std::max(-1, range.min), std::min(2, range.max));
     }
     if (can_.spaces) {
       pos.space = Space::named(*rc::gen::element<std::string>("", "nether", "a/b")).value();

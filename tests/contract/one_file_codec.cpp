@@ -2,8 +2,8 @@
 
 #include "base/byte_reader.h"
 #include "base/byte_writer.h"
-#include "varve/checksum.h"
 #include "base/try.h"
+#include "varve/checksum.h"
 
 namespace varve::test {
 namespace {

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "base/byte_writer.h"
-#include "varve/checksum.h"
 #include "contract/one_file_codec.h"
 #include "contract/store_contract.h"
 #include "io/atomic_replace.h"
 #include "io/sim/sim_disk.h"
+#include "varve/checksum.h"
 
 namespace varve::test {
 namespace {

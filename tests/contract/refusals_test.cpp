@@ -55,6 +55,29 @@ TEST_P(StoreContract, OtherNumbersOfCoordinatesAreRefused) {
   expect_refused({.chunks = {chunk(none, "x")}}, ErrorCode::invalid_argument, {"chunk:"});
 }
 
+TEST_P(StoreContract, ACoordinateOutsideItsRangeIsRefused) {
+  for (std::size_t i = 0; i < can().coordinate_count_max; ++i) {
+    const CoordinateRange& range = can().coordinate_ranges[i];
+    ASSERT_LE(range.min, range.max);
+    if (range == CoordinateRange()) continue;
+    ChunkPos pos = at(1);
+    for (const std::int32_t inside : {range.min, range.max}) {
+      pos.coordinates[i] = inside;
+      must({.chunks = {chunk(pos, "x")}});
+    }
+    for (const std::int32_t outside : {range.min - 1, range.max + 1}) {
+      pos.coordinates[i] = outside;
+      expect_refused({.chunks = {chunk(at(1, 1), "good"), chunk(pos, "x")}}, ErrorCode::unsupported,
+                     {to_string(pos), can().format});
+      // It cannot be there, so that it is gone already.
+      must({.chunks = {{pos}}});
+      EXPECT_EQ(store().read_chunk(pos).value(), std::nullopt);
+      if (!can().entities) continue;
+      expect_refused({.entities = {entity(7, pos, "x")}}, ErrorCode::unsupported, {"entity:7"});
+    }
+  }
+}
+
 TEST_P(StoreContract, ABadRecordAmongGoodOnesStopsThemAll) {
   Commit commit;
   for (int i = 0; i < 100; ++i) commit.chunks.push_back(chunk(at(i), "x"));

@@ -43,18 +43,7 @@ void StoreContract::reopen() {
   ASSERT_NE(store_, nullptr);
 }
 
-ChunkPos StoreContract::at(int x, int y) const {
-  ChunkPos pos;
-  pos.coordinate_count =
-      std::clamp<std::uint8_t>(2, can_.coordinate_count_min, can_.coordinate_count_max);
-  if (pos.coordinate_count == 1) {
-    pos.coordinates[0] = x * 1000 + y;
-  } else {
-    pos.coordinates[0] = x;
-    pos.coordinates[1] = y;
-  }
-  return pos;
-}
+ChunkPos StoreContract::at(int x, int y) const { return crash::position_in(can_, x, y); }
 
 ChunkPos StoreContract::owner(int x) { return at(x); }
 

@@ -25,6 +25,9 @@ class StoreSubject {
   virtual Bytes payload(RecordKind kind, std::string_view text) const;
 };
 
+// What the nebula format takes: an entity is a record of its own kind.
+Bytes nebula_payload(RecordKind kind, std::string_view text);
+
 struct SubjectMaker {
   std::string name;  // letters and digits: it becomes part of the names of tests
   std::function<std::unique_ptr<StoreSubject>()> make;

@@ -6,6 +6,7 @@
 #include "contract/store_contract.h"
 #include "contract/subject.h"
 #include "io/sim/sim_disk.h"
+#include "store/nebula/nebula_store.h"
 #include "support/scratch_dir.h"
 
 namespace varve::test {
@@ -74,7 +75,39 @@ class SimulatedSubject final : public StoreSubject {
   int count_ = 0;
 };
 
+// A format on a disk of ours, or on the real one.
+class NebulaSubject final : public StoreSubject {
+ public:
+  explicit NebulaSubject(bool simulated) : simulated_(simulated) { disk_.set_recording(false); }
+  const Format& format() const override { return *format_; }
+  std::string fresh_path() override {
+    const std::string name = "world " + std::to_string(++count_);
+    return simulated_ ? name : dir_.file(name);
+  }
+  std::string backup_path(std::string_view path, std::uint32_t number) const override {
+    return nebula::backup_path(path, number);
+  }
+  Bytes payload(RecordKind kind, std::string_view text) const override {
+    return nebula_payload(kind, text);
+  }
+
+ private:
+  const bool simulated_;
+  ScratchDir dir_;
+  sim::SimDisk disk_;
+  std::unique_ptr<const Format> format_ =
+      nebula::make_nebula_format(simulated_ ? static_cast<Vfs&>(disk_) : posix_vfs());
+  int count_ = 0;
+};
+
 }  // namespace
+
+Bytes nebula_payload(RecordKind kind, std::string_view text) {
+  if (kind != RecordKind::entity) return Bytes::copy_of(text);
+  nebula::EntityRecord record;
+  record.components.push_back({"text", Bytes::copy_of(text)});
+  return nebula::encode_entity(record).value();
+}
 
 std::vector<SubjectMaker> all_subjects() {
   return {
@@ -83,6 +116,8 @@ std::vector<SubjectMaker> all_subjects() {
       // No format of ours, but the refusals need somebody to refuse.
       {"narrow", [] { return std::make_unique<SimulatedSubject>(narrow()); }},
       {"middling", [] { return std::make_unique<SimulatedSubject>(middling()); }},
+      {"nebula", [] { return std::make_unique<NebulaSubject>(false); }},
+      {"nebulasimulated", [] { return std::make_unique<NebulaSubject>(true); }},
   };
 }
 

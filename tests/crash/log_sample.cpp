@@ -4,9 +4,9 @@
 
 #include "base/byte_reader.h"
 #include "base/byte_writer.h"
-#include "varve/checksum.h"
 #include "base/try.h"
 #include "io/atomic_replace.h"
+#include "varve/checksum.h"
 
 namespace varve::crash {
 namespace {

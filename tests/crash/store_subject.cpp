@@ -150,16 +150,29 @@ Result<std::unique_ptr<Session>> StoreCrashSubject::open(Vfs& vfs) {
   return std::make_unique<StoreSession>(std::move(store));
 }
 
+ChunkPos position_in(const Capabilities& can, int x, int y) {
+  ChunkPos pos;
+  pos.coordinate_count =
+      std::clamp<std::uint8_t>(2, can.coordinate_count_min, can.coordinate_count_max);
+  // Coordinates that take few values (the face of a cube) stay as they are.
+  std::vector<std::size_t> axes;
+  for (std::size_t i = 0; i < pos.coordinate_count; ++i) {
+    if (can.coordinate_ranges[i] == CoordinateRange()) axes.push_back(i);
+  }
+  if (axes.size() == 1) {
+    pos.coordinates[axes[0]] = x * 1000 + y;
+  } else {
+    pos.coordinates[axes[0]] = x;
+    pos.coordinates[axes[1]] = y;
+  }
+  return pos;
+}
+
 Bytes plain_payload(RecordKind, std::string_view text) { return Bytes::copy_of(text); }
 
 Workload store_workload(std::size_t commit_count, const Capabilities& can,
                         const PayloadMaker& payload) {
-  const auto pos = [&](std::size_t i) {
-    ChunkPos at;
-    at.coordinate_count = can.coordinate_count_max;
-    at.coordinates[0] = static_cast<std::int32_t>(i);
-    return at;
-  };
+  const auto pos = [&](std::size_t i) { return position_in(can, static_cast<int>(i)); };
   const auto chunk = [&](std::string_view text) { return payload(RecordKind::chunk, text); };
   const auto entity = [&](std::size_t owner, std::string_view text) {
     return entity_record(pos(owner), payload(RecordKind::entity, text));

@@ -26,6 +26,9 @@ Bytes entity_record(const std::optional<ChunkPos>& owner, ByteView data);
 Result<Commit> to_commit(const std::map<std::string, std::optional<Bytes>>& changes,
                          std::uint64_t tick);
 
+// A position a format takes, the same for the same numbers and no others.
+ChunkPos position_in(const Capabilities& can, int x, int y = 0);
+
 // Opens the save on a disk, or creates one if there is none.
 using OpenOrCreate = std::function<Result<std::unique_ptr<Store>>(Vfs&)>;
 

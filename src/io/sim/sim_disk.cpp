@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "varve/checksum.h"
 #include "io/sim/sim_file.h"
+#include "varve/checksum.h"
 
 namespace varve::sim {
 namespace {

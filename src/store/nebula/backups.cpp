@@ -1,0 +1,254 @@
+#include "store/nebula/backups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/try.h"
+#include "io/path.h"
+#include "store/nebula/save_files.h"
+#include "store/nebula/save_opening.h"
+#include "varve/checksum.h"
+
+namespace varve::nebula {
+namespace {
+
+CatalogRecord record_of(const SaveIndex& target, std::vector<IndexChange> changes) {
+  return {.kind = CatalogRecordKind::changes,
+          .sequence = target.sequence,
+          .generation = target.generation,
+          .tick = target.tick,
+          .generator = target.generator,
+          .changes = std::move(changes)};
+}
+
+bool is_same_generation(const SaveIndex& a, const SaveIndex& b) {
+  return a.sequence == b.sequence && a.generation == b.generation && a.tick == b.tick;
+}
+
+}  // namespace
+
+Result<std::vector<std::uint32_t>> list_backups(Vfs& vfs, const SaveLayout& save) {
+  VARVE_ASSIGN(const auto entries, vfs.list(path_parent(save.root())));
+  std::vector<std::uint32_t> numbers;
+  for (std::uint32_t number = 1; number <= kBackupCountMax; ++number) {
+    const std::string path = backup_path(save.root(), number);
+    const std::string_view name = path_name(path);
+    const auto it = std::lower_bound(
+        entries.begin(), entries.end(), name,
+        [](const DirEntry& entry, std::string_view wanted) { return entry.name < wanted; });
+    if (it != entries.end() && it->name == name) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+SaveLayout Backups::layout(std::size_t number) const {
+  if (number == 0) return save_;
+  return SaveLayout(backup_path(save_.root(), static_cast<std::uint32_t>(number)));
+}
+
+const SaveIndex& Backups::index_before(std::size_t number, const SaveIndex& save) const {
+  return number == 1 ? save : slots_[number - 2]->index;
+}
+
+void Backups::note(const std::vector<IndexChange>& changes) {
+  if (slots_.empty() || !slots_[0]) return;
+  for (const IndexChange& change : changes) slots_[0]->behind.insert(change.key);
+}
+
+bool Backups::is_free(std::size_t number, const SaveIndex& save) const {
+  const auto& slot = slots_[number - 1];
+  return !slot ||
+         (slot->behind.empty() && is_same_generation(slot->index, index_before(number, save)));
+}
+
+Result<std::uint64_t> Backups::rotate(const SaveIndex& save, std::uint32_t count) {
+  count = std::min(count, kBackupCountMax);
+  if (count == 0) return std::uint64_t{0};
+  VARVE_TRY(load(save, count));
+  std::size_t last = 1;
+  while (last < count && !is_free(last, save)) ++last;
+  // One that is the same as the one in front of it has what it should have.
+  if (slots_[last - 1] && is_free(last, save)) --last;
+  std::uint64_t written_size = 0;
+  for (std::size_t number = last; number >= 1; --number) {
+    const SaveIndex target = index_before(number, save);
+    KeySet behind;
+    if (number > 1) behind = slots_[number - 2]->behind;
+    VARVE_ASSIGN(const std::uint64_t size,
+                 slots_[number - 1] ? bring_up(number, target) : make_anew(number, count, target));
+    written_size += size;
+    slots_[number - 1]->behind = std::move(behind);
+  }
+  return written_size;
+}
+
+Status Backups::load(const SaveIndex& save, std::uint32_t count) {
+  if (slots_.size() < count) slots_.resize(count);
+  const SaveIndex* in_front = &save;
+  for (std::size_t number = 1; number <= count; ++number) {
+    if (slots_[number - 1]) {
+      VARVE_ASSIGN(const bool is_same, is_as_remembered(number));
+      if (!is_same) slots_[number - 1].reset();
+    }
+    if (!slots_[number - 1]) {
+      VARVE_TRY(load_slot(number, *in_front));
+      // The one behind it was compared with what we took it for.
+      if (number < slots_.size() && slots_[number] && slots_[number - 1]) {
+        slots_[number]->behind = difference(slots_[number - 1]->index, slots_[number]->index);
+      }
+    }
+    if (!slots_[number - 1]) break;
+    in_front = &slots_[number - 1]->index;
+  }
+  return {};
+}
+
+// Leaves the slot free if there is no backup, or one that no commit can go on from.
+Status Backups::load_slot(std::size_t number, const SaveIndex& in_front) {
+  const SaveLayout backup = layout(number);
+  VARVE_ASSIGN(const bool is_there, vfs_.exists(backup.root()));
+  if (!is_there) return {};
+  VARVE_ASSIGN(const bool is_ours, is_save(vfs_, backup));
+  if (!is_ours) {
+    return invalid_argument(fmt::format(
+        "{} is in the way of a backup and is no save of this format; move it away, or keep no "
+        "backups",
+        backup.root()));
+  }
+  VARVE_ASSIGN(const auto lock, vfs_.lock_writer(backup.lock()));
+  VARVE_ASSIGN(auto found, find_save(vfs_, backup));
+  VARVE_TRY(make_folders(vfs_, backup));
+  VARVE_ASSIGN(auto writer, recover_save(vfs_, backup, found));
+  KeySet behind = difference(found.index, in_front);
+  const bool is_same = behind.empty() && is_same_generation(found.index, in_front);
+  // The records of its catalog must go on rising. One that another program wrote, or that
+  // went on by itself for long, is not brought up but moves on as it is.
+  if (!found.end || (found.index.sequence >= in_front.sequence && !is_same)) return {};
+  slots_[number - 1] = Slot{.index = std::move(found.index), .behind = std::move(behind)};
+  return remember_catalog(number, writer.catalog_end());
+}
+
+Status Backups::remember_catalog(std::size_t number, const CatalogEnd& end) {
+  Slot& slot = *slots_[number - 1];
+  slot.catalog_end = end;
+  VARVE_ASSIGN(const auto file, vfs_.open(layout(number).catalog(), OpenMode::read));
+  std::array<std::byte, 64> head{};
+  VARVE_TRY(file->read_exactly(0, head));
+  slot.catalog_checksum = xxh3(head);
+  return {};
+}
+
+Result<bool> Backups::is_as_remembered(std::size_t number) const {
+  const Slot& slot = *slots_[number - 1];
+  const auto file = vfs_.open(layout(number).catalog(), OpenMode::read);
+  if (!file) return false;
+  VARVE_ASSIGN(const std::uint64_t size, (*file)->size());
+  if (size != slot.catalog_end.offset) return false;
+  std::array<std::byte, 64> head{};
+  VARVE_TRY((*file)->read_exactly(0, head));
+  return xxh3(head) == slot.catalog_checksum;
+}
+
+// Takes over what differs in the one in front of it.
+Result<std::uint64_t> Backups::bring_up(std::size_t number, const SaveIndex& target) {
+  Slot& slot = *slots_[number - 1];
+  const SaveLayout backup = layout(number);
+  VARVE_ASSIGN(const auto lock, vfs_.lock_writer(backup.lock()));
+  std::vector<IndexChange> changes;
+  for (const RecordKey& key : slot.behind) {
+    const FileEntry* wanted = target.find(key);
+    const FileEntry* have = slot.index.find(key);
+    if (wanted != nullptr && (have == nullptr || *have != *wanted)) {
+      changes.push_back({key, *wanted});
+    } else if (wanted == nullptr && have != nullptr) {
+      changes.push_back({key, std::nullopt});
+    }
+  }
+  VARVE_ASSIGN(auto catalog, CatalogFile::resume(vfs_, backup, slot.catalog_end));
+  SaveWriter writer(vfs_, backup, slot.index.sequence, std::move(catalog));
+  VARVE_TRY(writer.prepare(slot.index));
+  VARVE_ASSIGN(const StagedFiles staged,
+               writer.stage_links(layout(number - 1), std::move(changes), target.sequence));
+  const std::uint64_t size_before = writer.catalog_end().offset;
+  const SaveIndex before = slot.index;
+  // From here on it may have happened: if something fails, look again.
+  Slot next{.index = target};
+  slots_[number - 1].reset();
+  VARVE_TRY(writer.append(record_of(target, staged.changes), staged, before));
+  writer.place(std::nullopt);
+  VARVE_TRY(writer.finish_placing());
+  slots_[number - 1] = std::move(next);
+  VARVE_TRY(remember_catalog(number, writer.catalog_end()));
+  return writer.catalog_end().offset - size_before;
+}
+
+// A whole new backup, which takes its place when it is complete.
+Result<std::uint64_t> Backups::make_anew(std::size_t number, std::uint32_t count,
+                                         const SaveIndex& target) {
+  const SaveLayout backup = layout(number);
+  const SaveLayout from = layout(number - 1);
+  const SaveLayout unfinished(backup.root() + ".unfinished");
+  VARVE_TRY(remove_tree(vfs_, unfinished.root()));
+  VARVE_TRY(vfs_.create_dir(unfinished.root()));
+  VARVE_TRY(make_folders(vfs_, unfinished));
+  Status shared;
+  target.visit([&](const RecordKey& key, const FileEntry&) {
+    shared = share_file(vfs_, from.file(key), unfinished.file(key));
+    // A file that is missing there is missing here, and reads as that.
+    if (!shared && shared.error().code() == ErrorCode::not_found) shared = {};
+    return shared.has_value();
+  });
+  VARVE_TRY(shared);
+  for (const std::string_view folder : {"chunks", "players", "globals", ""}) {
+    VARVE_TRY(vfs_.sync_dir(unfinished.in(folder)));
+  }
+  VARVE_ASSIGN(const auto catalog, CatalogFile::rewrite(vfs_, unfinished, target));
+  VARVE_TRY(make_room(number, count));
+  VARVE_TRY(vfs_.rename(unfinished.root(), backup.root()));
+  VARVE_TRY(vfs_.sync_dir(path_parent(backup.root())));
+  slots_[number - 1] = Slot{.index = target};
+  VARVE_TRY(remember_catalog(number, catalog.end()));
+  return catalog.end().offset;
+}
+
+// Moves a backup that cannot be brought up, and those behind it, on by one. The last goes.
+Status Backups::make_room(std::size_t number, std::uint32_t count) {
+  std::size_t free = number;
+  for (; free <= count; ++free) {
+    VARVE_ASSIGN(const bool is_there, vfs_.exists(layout(free).root()));
+    if (!is_there) break;
+    // Whoever has it open keeps it.
+    VARVE_ASSIGN(const auto lock, vfs_.lock_writer(layout(free).lock()));
+  }
+  if (free > count) {
+    free = count;
+    VARVE_TRY(remove_tree(vfs_, layout(free).root()));
+  }
+  for (; free > number; --free) {
+    slots_[free - 1].reset();
+    VARVE_TRY(vfs_.rename(layout(free - 1).root(), layout(free).root()));
+  }
+  return {};
+}
+
+Status Backups::trim(std::uint32_t count) {
+  if (trimmed_to_ == count) return {};
+  VARVE_ASSIGN(const auto numbers, list_backups(vfs_, save_));
+  for (const std::uint32_t number : numbers) {
+    if (number <= count) continue;
+    VARVE_ASSIGN(const bool is_ours, is_save(vfs_, layout(number)));
+    if (!is_ours) continue;
+    {
+      // Whoever has it open keeps it.
+      VARVE_ASSIGN(const auto lock, vfs_.lock_writer(layout(number).lock()));
+    }
+    VARVE_TRY(remove_tree(vfs_, layout(number).root()));
+  }
+  if (slots_.size() > count) slots_.resize(count);
+  trimmed_to_ = count;
+  return {};
+}
+
+}  // namespace varve::nebula

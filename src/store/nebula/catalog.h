@@ -1,0 +1,73 @@
+// The catalog of a save as bytes: what it consists of, and what each commit changed.
+//
+// A file of records, each at a multiple of 4096 bytes. The first lists every file; each
+// commit appends what it changed; closing appends a mark. docs/formats/nebula_v1.md has
+// the fields.
+//
+// A record is valid if and only if its magic, its length and its checksum, which covers the
+// place it stands at, are right and its sequence is above that of the record before it. A
+// commit is part of the save if and only if its record is valid and no commit before it is
+// missing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "store/nebula/save_index.h"
+#include "varve/bytes.h"
+
+namespace varve::nebula {
+
+// A record never shares a sector with one that was durable before it: a torn write
+// harms nothing but itself.
+inline constexpr std::uint64_t kRecordAlignment = 4096;
+// Room for ten million files.
+inline constexpr std::uint64_t kCatalogSizeMax = std::uint64_t{1} << 28;
+
+enum class CatalogRecordKind : std::uint8_t {
+  whole = 0,    // every file there is
+  changes = 1,  // one commit
+  closed = 2,   // the writer finished; nothing is staged
+};
+
+struct CatalogRecord {
+  CatalogRecordKind kind = CatalogRecordKind::changes;
+  std::uint64_t sequence = 0;
+  std::uint64_t generation = 0;
+  std::uint64_t tick = 0;
+  std::optional<GeneratorId> generator = {};
+  std::vector<IndexChange> changes = {};
+};
+
+// The record that lists all of an index.
+CatalogRecord whole_record(const SaveIndex& index);
+
+// The record as it stands at `offset`, filled up to the alignment.
+Result<Bytes> encode_record(const CatalogRecord& record, std::uint64_t offset);
+
+struct CatalogEnd {
+  std::uint64_t offset = 0;      // where the next record goes
+  std::uint64_t whole_size = 0;  // of the record that lists everything
+  bool is_closed = false;        // the last record says so
+};
+
+struct Catalog {
+  SaveIndex index;
+  // What was erased since the record that lists everything, and is not there again.
+  std::vector<RecordKey> erased;
+  CatalogEnd end = {};
+  // Bytes at the end that are no valid record: a commit that was not finished.
+  bool has_torn_tail = false;
+  // Bytes that are no valid record, with valid ones behind them: not a crash, but damage.
+  // The index then has what could be read; entries of records up to `damaged_sequence`
+  // may be older than what the lost record said.
+  std::optional<std::uint64_t> damaged_offset = {};
+  std::uint64_t damaged_sequence = 0;
+};
+
+// Corruption if there is not one valid record. Unsupported if it is of a later version.
+Result<Catalog> decode_catalog(ByteView file);
+
+}  // namespace varve::nebula

@@ -1,0 +1,36 @@
+// The catalog of an open save, to append to.
+#pragma once
+
+#include <memory>
+
+#include "io/vfs.h"
+#include "store/nebula/catalog.h"
+
+namespace varve::nebula {
+
+class CatalogFile {
+ public:
+  // Writes a new catalog that lists `index` and puts it in the place of the one that is
+  // there, durably. After a failure either may be there.
+  static Result<CatalogFile> rewrite(Vfs& vfs, const SaveLayout& layout, const SaveIndex& index);
+  // Goes on in the one that is there, behind its last valid record.
+  static Result<CatalogFile> resume(Vfs& vfs, const SaveLayout& layout, const CatalogEnd& end);
+
+  // Appends a record, durably. After a failure nobody knows whether it is there: the file
+  // is good for nothing any more and must be rewritten.
+  Status append(const CatalogRecord& record);
+
+  const CatalogEnd& end() const noexcept { return end_; }
+  // Whether so much was appended since it was rewritten that it is time to do it again. It
+  // happens so seldom that a commit costs what it changes.
+  bool is_bloated() const noexcept;
+
+ private:
+  CatalogFile(std::unique_ptr<File> file, const CatalogEnd& end)
+      : file_(std::move(file)), end_(end) {}
+
+  std::unique_ptr<File> file_;
+  CatalogEnd end_;
+};
+
+}  // namespace varve::nebula

@@ -1,0 +1,173 @@
+#include "store/nebula/save_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/byte_reader.h"
+#include "base/try.h"
+#include "codec/compression.h"
+#include "io/path.h"
+#include "varve/checksum.h"
+
+namespace varve::nebula {
+namespace {
+
+std::uint64_t payload_limit(RecordKind kind) {
+  return kind == RecordKind::entity ? kSceneSizeMax : kPayloadSizeMax;
+}
+
+// What LZ4 makes of bytes it cannot compress.
+std::uint64_t file_limit(RecordKind kind) {
+  const std::uint64_t limit = payload_limit(kind);
+  return limit + limit / 255 + 64;
+}
+
+bool is_not_found(const Error& error) { return error.code() == ErrorCode::not_found; }
+
+std::string what(const RecordKey& key) {
+  return key.kind == RecordKind::entity ? "entities" : to_string(key);
+}
+
+Result<Bytes> decode_file(RecordKind kind, Bytes contents) {
+  if (kind != RecordKind::chunk) return contents;
+  return compression(CompressionId::lz4).decompress(contents, payload_limit(kind));
+}
+
+Status check(const FileEntry& entry, const Bytes& payload) {
+  if (!entry.checked) return {};
+  if (payload.size() != entry.payload_size) {
+    return corruption(
+        fmt::format("{} bytes, but {} were saved", payload.size(), entry.payload_size));
+  }
+  const std::uint64_t found = xxh3(payload);
+  if (found != entry.checksum) {
+    return corruption(fmt::format("it is not what was saved: checksum {:016x}, not {:016x}", found,
+                                  entry.checksum));
+  }
+  return {};
+}
+
+Result<Bytes> read_checked(Vfs& vfs, const std::string& path, RecordKind kind,
+                           const FileEntry& entry) {
+  VARVE_ASSIGN(const auto file, vfs.open(path, OpenMode::read));
+  VARVE_ASSIGN(Bytes contents, file->read_all(file_limit(kind)));
+  auto payload = decode_file(kind, std::move(contents));
+  if (!payload) return payload.error().with_context(path);
+  if (Status good = check(entry, *payload); !good) return good.error().with_context(path);
+  return payload;
+}
+
+Status copy_file(Vfs& vfs, const std::string& from, const std::string& to) {
+  constexpr std::size_t kBlockSize = 1 << 20;
+  VARVE_ASSIGN(const auto in, vfs.open(from, OpenMode::read));
+  VARVE_ASSIGN(const auto out, vfs.open(to, OpenMode::create_new));
+  Buffer block(kBlockSize);
+  for (std::uint64_t offset = 0;;) {
+    VARVE_ASSIGN(const std::size_t size, in->read_at(offset, block.span()));
+    if (size == 0) break;
+    VARVE_TRY(out->write_at(offset, block.view().first(size)));
+    offset += size;
+  }
+  VARVE_TRY(out->sync_data());
+  return out->close();
+}
+
+}  // namespace
+
+Result<Bytes> encode_file(RecordKind kind, const Bytes& payload) {
+  if (kind != RecordKind::chunk) return payload;
+  ByteWriter out(file_limit(kind));
+  VARVE_TRY(compression(CompressionId::lz4).compress(payload, out));
+  return out.take();
+}
+
+Result<Bytes> read_payload(Vfs& vfs, const SaveLayout& layout, const RecordKey& key,
+                           const FileEntry& entry) {
+  // A commit moves files while we look: from staged into place, from there to held. So
+  // the first place is looked at again at the end.
+  const std::array places = {layout.file(key), layout.staged(entry.id), layout.held(entry.id),
+                             layout.file(key)};
+  std::optional<Error> failure;
+  for (const std::string& place : places) {
+    auto payload = read_checked(vfs, place, key.kind, entry);
+    if (payload && !entry.checked && place != layout.held(entry.id)) {
+      // Without a checksum only this tells that it was not replaced while we read: the old
+      // contents are held before the new ones are put in place.
+      VARVE_ASSIGN(const bool is_held, vfs.exists(layout.held(entry.id)));
+      if (is_held) continue;
+    }
+    if (payload) return payload;
+    if (is_not_found(payload.error())) continue;
+    if (payload.error().code() != ErrorCode::corruption) return payload.error();
+    failure = payload.error();
+  }
+  if (failure) return failure->with_context(what(key));
+  return corruption(fmt::format("{}: its file {} is gone", what(key), layout.file(key)));
+}
+
+Result<std::uint64_t> payload_size(Vfs& vfs, const SaveLayout& layout, const RecordKey& key,
+                                   const FileEntry& entry) {
+  if (entry.checked) return entry.payload_size;
+  const auto file = vfs.open(layout.file(key), OpenMode::read);
+  // A damaged record is listed all the same; whoever reads it is told.
+  if (!file) return std::uint64_t{0};
+  if (key.kind != RecordKind::chunk) return (*file)->size();
+  std::array<std::byte, 4> prefix{};
+  VARVE_ASSIGN(const std::size_t size, (*file)->read_at(0, prefix));
+  ByteReader in(ByteView(prefix).first(size));
+  const std::uint32_t claimed = in.u32_le();
+  return std::uint64_t{in.ok() ? claimed : 0};
+}
+
+Status share_file(Vfs& vfs, const std::string& from, const std::string& to) {
+  Status linked = vfs.link(from, to);
+  if (linked) return linked;
+  if (is_not_found(linked.error())) return linked;
+  // Something is there already, or there are no links (or no more) here.
+  VARVE_TRY(remove_if_there(vfs, to));
+  if (vfs.link(from, to)) return {};
+  VARVE_TRY(remove_if_there(vfs, to));
+  return copy_file(vfs, from, to);
+}
+
+Status remove_if_there(Vfs& vfs, const std::string& path) {
+  Status removed = vfs.remove(path);
+  if (!removed && is_not_found(removed.error())) return {};
+  return removed;
+}
+
+Status make_folders(Vfs& vfs, const SaveLayout& layout) {
+  for (const std::string_view folder : kFolders) {
+    VARVE_TRY(vfs.create_dir(layout.in(folder)));
+  }
+  VARVE_TRY(vfs.sync_dir(layout.in("varve")));
+  return vfs.sync_dir(layout.root());
+}
+
+Status clear_folder(Vfs& vfs, const std::string& folder) {
+  VARVE_ASSIGN(const auto entries, vfs.list(folder));
+  for (const DirEntry& entry : entries) {
+    if (entry.kind == FileKind::directory) continue;
+    VARVE_TRY(remove_if_there(vfs, path_join(folder, entry.name)));
+  }
+  return {};
+}
+
+Status remove_tree(Vfs& vfs, const std::string& folder, int depth_max) {
+  const auto entries = vfs.list(folder);
+  if (!entries) return is_not_found(entries.error()) ? Status() : entries.error();
+  for (const DirEntry& entry : *entries) {
+    const std::string path = path_join(folder, entry.name);
+    if (entry.kind != FileKind::directory) {
+      VARVE_TRY(remove_if_there(vfs, path));
+    } else if (depth_max > 0) {
+      VARVE_TRY(remove_tree(vfs, path, depth_max - 1));
+    }
+  }
+  return vfs.remove_dir(folder);
+}
+
+}  // namespace varve::nebula

@@ -1,0 +1,46 @@
+// Reading and moving the files of one save directory.
+#pragma once
+
+#include <cstdint>
+
+#include "io/vfs.h"
+#include "store/nebula/save_index.h"
+
+namespace varve::nebula {
+
+// The largest payload of a record. A chunk of this format is far smaller.
+inline constexpr std::uint64_t kPayloadSizeMax = std::uint64_t{1} << 26;
+// All entities together.
+inline constexpr std::uint64_t kSceneSizeMax = std::uint64_t{1} << 30;
+
+// A payload as its file holds it: chunks are compressed, the others are as they are.
+Result<Bytes> encode_file(RecordKind kind, const Bytes& payload);
+
+// The payload `entry` names, wherever its file is by now: in place, still staged, or held for a
+// view. Corruption if it is nowhere or is not what was saved.
+Result<Bytes> read_payload(Vfs& vfs, const SaveLayout& layout, const RecordKey& key,
+                           const FileEntry& entry);
+
+// The size of the payload, which is looked up in the file where the entry does not know it.
+Result<std::uint64_t> payload_size(Vfs& vfs, const SaveLayout& layout, const RecordKey& key,
+                                   const FileEntry& entry);
+
+// A second name for a file, or a durable copy where the file system has no links. What
+// was at `to` is replaced.
+Status share_file(Vfs& vfs, const std::string& from, const std::string& to);
+
+// Success if nothing is there.
+Status remove_if_there(Vfs& vfs, const std::string& path);
+
+// Makes the folders of a save that are not there, durably. A link in the place of one is
+// refused.
+Status make_folders(Vfs& vfs, const SaveLayout& layout);
+
+// Removes every file of a folder, which stays.
+Status clear_folder(Vfs& vfs, const std::string& folder);
+
+// Removes a folder with all that is in it, `depth_max` folders deep. Success if there is
+// none. Links are removed, never followed.
+Status remove_tree(Vfs& vfs, const std::string& folder, int depth_max = 3);
+
+}  // namespace varve::nebula
