@@ -62,6 +62,7 @@ TEST(VoxelChunk, IsMadeOfOneTypeOrOfCells) {
 }
 
 TEST(VoxelChunk, AnEditIsACellAndAType) {
+  EXPECT_EQ(to_hex(VoxelChunk::edit_of({1, 2, 3}, 7)), "410c0700") << "the worked example";
   EXPECT_EQ(to_hex(VoxelChunk::edit_of({1, 2, 3}, 0x1234)), "410c3412");
   EXPECT_EQ(to_hex(VoxelChunk::edit_of({31, 31, 31}, 1)), "ff7f0100");
 }

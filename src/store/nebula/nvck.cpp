@@ -238,7 +238,7 @@ void write_runs(std::span<const std::uint16_t> places, std::byte* to) {
 
 std::uint16_t NvckEncoder::place_of(VoxelType type) {
   std::uint16_t& place_and_one = place_and_one_[type];
-  if (place_and_one == 0) {
+  if (place_and_one == 0) [[unlikely]] {
     palette_[palette_count_] = type;
     place_and_one = static_cast<std::uint16_t>(++palette_count_);
   }
@@ -250,7 +250,7 @@ std::size_t NvckEncoder::prepare(ConstCells cells) {
   palette_count_ = 0;
   VoxelType last = cells[0];
   std::uint16_t last_place = place_of(last);
-  run_count_ = 1;
+  std::size_t run_count = 1;
   constexpr std::size_t kStep = sizeof(std::uint64_t) / sizeof(VoxelType);
   for (std::size_t i = 0; i < cells.size(); i += kStep) {
     std::uint64_t four = 0;
@@ -261,15 +261,15 @@ std::size_t NvckEncoder::prepare(ConstCells cells) {
       std::memcpy(places_.data() + i, &four, sizeof four);
       continue;
     }
+    // Without a branch on what the cells are, which in noise would be guessed wrongly.
     for (std::size_t j = i; j < i + kStep; ++j) {
-      if (cells[j] != last) {
-        last = cells[j];
-        last_place = place_of(last);
-        ++run_count_;
-      }
+      run_count += cells[j] != last;
+      last = cells[j];
+      last_place = place_of(last);
       places_[j] = last_place;
     }
   }
+  run_count_ = run_count;
   width_ = width_for(palette_count_);
   const std::size_t runs_size = 4 + kRunSize * run_count_;
   is_rle_ = runs_size < packed_size(width_);

@@ -92,6 +92,15 @@ TEST(Nvck, OneBlockInTheAirIsThreeRuns) {
   EXPECT_EQ(*decoded(hex(one)), chunk);
 }
 
+TEST(Nvck, TheFirstCellIsInTheLowestBits) {
+  const Chunk chunk = pattern([](auto x, auto, auto) { return x % 4 * 100; });
+  ByteWriter expected;
+  expected.bytes(hex("4e56434b 02 00 0400 0000 6400 c800 2c01 02"));
+  for (int i = 0; i < 8192; ++i) expected.u8(0xe4);
+  EXPECT_TRUE(equal(encoded(chunk), expected.view()));
+  EXPECT_TRUE(*decoded(expected.view()) == chunk);
+}
+
 TEST(Nvck, VersionOneHasNoFlags) {
   EXPECT_EQ(*decoded(hex("4e56434b 01 0100 0900 00")), filled_with(9));
 }
