@@ -8,9 +8,9 @@
 //   chunk:the_nether/3,-2   another space
 //   entity:17  player:5f3a  global:weather
 //
-// Names (of spaces, players and globals) are UTF-8 of 1 to 255 bytes without control
-// characters. Nothing else is special: dots, blanks, slashes and ".." are parts of a
-// name, and a format that makes files of names must escape them.
+// Names (of spaces, players, globals and components) are UTF-8 of 1 to 255 bytes without
+// control characters. Nothing else is special: dots, blanks, slashes and ".." are parts of
+// a name, and a format that makes files of names must escape them.
 #pragma once
 
 #include <array>
@@ -27,8 +27,8 @@ namespace varve {
 
 inline constexpr std::size_t kNameSizeMax = 255;
 
-// Success if `name` may name a space, a player or a global; the error says what is
-// wrong with it.
+// Success if `name` may name a space, a player, a global or a component; the error says
+// what is wrong with it.
 Status check_name(std::string_view name);
 
 // A dimension of the world: overworld, nether, a planet. A small number that stands

@@ -15,6 +15,7 @@ constexpr ComponentId kIdMax = ~ComponentId{0};
 
 }  // namespace
 
+// docs/formats/components_v1.md#component-set. Keep the fields, the rules and that page in step.
 Result<ComponentSet> ComponentSet::decode(const Bytes& data) {
   if (data.size() > kRecordSizeMax) {
     return corruption(fmt::format("components: {} bytes, more than the {} a record may have",

@@ -3,17 +3,82 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <string_view>
+#include <string>
 #include <vector>
 
+#include "base/guarded.h"
 #include "base/try.h"
-#include "store/out_of_memory.h"
 
 namespace varve {
 namespace {
 
-std::string key_of(const ChunkChange& change) { return to_string(change.pos); }
-std::string key_of(const EntityChange& change) { return entity_key(change.id); }
+// --- One record ---------------------------------------------------------------------
+
+Error cannot(std::string_view key, std::string_view what, const Capabilities& can) {
+  return unsupported(fmt::format("{}: the format {} cannot keep {}", key, can.format, what));
+}
+
+// The checks are asked for every record, so `key` makes its name only where something is
+// wrong with it.
+template <class Key>
+Status is_position(const ChunkPos& pos, const Key& key) {
+  bool good = pos.coordinate_count >= 1 && pos.coordinate_count <= kCoordinateCountMax;
+  for (std::size_t i = pos.coordinate_count; i < kCoordinateCountMax; ++i) {
+    good = good && pos.coordinates[i] == 0;
+  }
+  if (good) return {};
+  return invalid_argument(
+      fmt::format("{}: a position has 1 to {} coordinates, and those beyond its count of {} are 0",
+                  key(), kCoordinateCountMax, pos.coordinate_count));
+}
+
+template <class Key>
+Status can_be_at(const ChunkPos& pos, const Key& key, const Capabilities& can) {
+  if (pos.coordinate_count < can.coordinate_count_min ||
+      pos.coordinate_count > can.coordinate_count_max) {
+    return unsupported(fmt::format(
+        "{}: the format {} takes positions of {} to {} coordinates, not {}", key(), can.format,
+        can.coordinate_count_min, can.coordinate_count_max, pos.coordinate_count));
+  }
+  for (std::size_t i = 0; i < pos.coordinate_count; ++i) {
+    const CoordinateRange& range = can.coordinate_ranges[i];
+    if (pos[i] >= range.min && pos[i] <= range.max) continue;
+    return unsupported(fmt::format("{}: coordinate {} goes from {} to {} in the format {}", key(),
+                                   i + 1, range.min, range.max, can.format));
+  }
+  if (!can.spaces && pos.space != Space()) {
+    return cannot(key(), "spaces other than the default one", can);
+  }
+  return {};
+}
+
+template <class Key>
+Status fits(std::uint64_t size, const Key& key, const Capabilities& can) {
+  if (size > can.payload_size_max) return too_large(key(), size, can);
+  return {};
+}
+
+Status check_chunk(const ChunkChange& change, const Capabilities& can) {
+  const auto key = [&] { return to_string(change.pos); };
+  VARVE_TRY(is_position(change.pos, key));
+  if (!change.payload) return {};
+  VARVE_TRY(can_be_at(change.pos, key, can));
+  return fits(change.payload->size(), key, can);
+}
+
+Status check_generator(const GeneratorId& id, const Capabilities& can) {
+  if (!can.generator) return cannot("the generator " + id.name, "a generator", can);
+  // Without a name is a fair choice; a name must be one.
+  if (id.name.empty()) return {};
+  if (Status good = check_name(id.name); !good) return good.error().with_context("generator");
+  return {};
+}
+
+std::string named_key(RecordKind kind, std::string_view name) {
+  return fmt::format("{}:{}", to_string(kind), name);
+}
+
+// --- Many ---------------------------------------------------------------------------
 
 // The first of two changes with the same key, or null. One flat table of indices: a set
 // of nodes would cost more than all other checks together.
@@ -38,144 +103,86 @@ Error twice(std::string_view key) {
   return invalid_argument(fmt::format("{} is twice in one commit", key));
 }
 
-class Checker {
- public:
-  explicit Checker(const Capabilities& can) : can_(can) {}
+Status check_chunks(const std::vector<ChunkChange>& changes, const Capabilities& can) {
+  for (const ChunkChange& change : changes) VARVE_TRY(check_chunk(change, can));
+  const auto* same = find_twice(changes, [](const auto& c) -> const ChunkPos& { return c.pos; });
+  if (same != nullptr) return twice(to_string(same->pos));
+  return {};
+}
 
-  Status chunks(const std::vector<ChunkChange>& changes) const {
-    for (const ChunkChange& change : changes) {
-      VARVE_TRY(is_position(change.pos, change));
-      if (!change.payload) continue;
-      VARVE_TRY(can_be_at(change.pos, change));
-      VARVE_TRY(size(change.payload->size(), change));
-    }
-    const auto* same = find_twice(changes, [](const auto& c) -> const ChunkPos& { return c.pos; });
-    if (same != nullptr) return twice(key_of(*same));
-    return {};
-  }
+Status check_entities(const std::vector<EntityChange>& changes, const Capabilities& can) {
+  for (const auto& [id, value] : changes) VARVE_TRY(check_entity(id, value, can));
+  const auto* same = find_twice(changes, [](const auto& c) { return c.id; });
+  if (same != nullptr) return twice(entity_key(same->id));
+  return {};
+}
 
-  Status entities(const std::vector<EntityChange>& changes) const {
-    for (const EntityChange& change : changes) {
-      if (!change.value) continue;
-      if (!can_.entities) return cannot(key_of(change), "entities");
-      if (change.value->owner) {
-        VARVE_TRY(is_position(*change.value->owner, change));
-        VARVE_TRY(can_be_at(*change.value->owner, change));
-      } else if (!can_.entities_without_owner) {
-        return cannot(key_of(change), "entities without an owner");
-      }
-      VARVE_TRY(size(change.value->data.size(), change));
-    }
-    const auto* same = find_twice(changes, [](const auto& c) { return c.id; });
-    if (same != nullptr) return twice(key_of(*same));
-    return {};
-  }
-
-  Status named(const std::vector<NamedChange>& changes, RecordKind kind, bool can) const {
-    for (const NamedChange& change : changes) {
-      if (Status good = check_name(change.name); !good) {
-        return good.error().with_context(to_string(kind));
-      }
-      if (!change.data) continue;
-      if (!can) return cannot(key_of(change, kind), fmt::format("{}s", to_string(kind)));
-      if (change.data->size() > can_.payload_size_max) {
-        return too_large(key_of(change, kind), change.data->size());
-      }
-    }
-    const auto* same =
-        find_twice(changes, [](const auto& c) -> const std::string& { return c.name; });
-    if (same != nullptr) return twice(key_of(*same, kind));
-    return {};
-  }
-
-  Status generator(const GeneratorId& id) const {
-    if (!can_.generator) return cannot("the generator " + id.name, "a generator");
-    // Without a name is a fair choice; a name must be one.
-    if (id.name.empty()) return {};
-    if (Status good = check_name(id.name); !good) return good.error().with_context("generator");
-    return {};
-  }
-
-  Status backups(std::uint32_t count) const {
-    if (count > 0 && !can_.backups) return cannot(fmt::format("{} backups", count), "backups");
-    return {};
-  }
-
- private:
-  static std::string key_of(const NamedChange& change, RecordKind kind) {
-    return fmt::format("{}:{}", to_string(kind), change.name);
-  }
-  template <class Change>
-  static std::string key_of(const Change& change) {
-    return varve::key_of(change);
-  }
-
-  // Messages are made only where something is wrong: this runs for every record.
-  template <class Change>
-  Status is_position(const ChunkPos& pos, const Change& change) const {
-    bool good = pos.coordinate_count >= 1 && pos.coordinate_count <= kCoordinateCountMax;
-    for (std::size_t i = pos.coordinate_count; i < kCoordinateCountMax; ++i) {
-      good = good && pos.coordinates[i] == 0;
-    }
-    if (good) return {};
-    return invalid_argument(fmt::format(
-        "{}: a position has 1 to {} coordinates, and those beyond its count of {} are 0",
-        key_of(change), kCoordinateCountMax, pos.coordinate_count));
-  }
-
-  template <class Change>
-  Status can_be_at(const ChunkPos& pos, const Change& change) const {
-    if (pos.coordinate_count < can_.coordinate_count_min ||
-        pos.coordinate_count > can_.coordinate_count_max) {
-      return unsupported(fmt::format(
-          "{}: the format {} takes positions of {} to {} coordinates, not {}", key_of(change),
-          can_.format, can_.coordinate_count_min, can_.coordinate_count_max, pos.coordinate_count));
-    }
-    for (std::size_t i = 0; i < pos.coordinate_count; ++i) {
-      const CoordinateRange& range = can_.coordinate_ranges[i];
-      if (pos[i] >= range.min && pos[i] <= range.max) continue;
-      return unsupported(fmt::format("{}: coordinate {} goes from {} to {} in the format {}",
-                                     key_of(change), i + 1, range.min, range.max, can_.format));
-    }
-    if (!can_.spaces && pos.space != Space()) {
-      return cannot(key_of(change), "spaces other than the default one");
-    }
-    return {};
-  }
-
-  template <class Change>
-  Status size(std::uint64_t size, const Change& change) const {
-    if (size > can_.payload_size_max) return too_large(key_of(change), size);
-    return {};
-  }
-
-  Error too_large(std::string_view key, std::uint64_t size) const {
-    return unsupported(fmt::format("{}: {} bytes; the format {} takes at most {} in a record", key,
-                                   size, can_.format, can_.payload_size_max));
-  }
-  Error cannot(std::string_view key, std::string_view what) const {
-    return unsupported(fmt::format("{}: the format {} cannot keep {}", key, can_.format, what));
-  }
-
-  const Capabilities& can_;
-};
+Status check_all_named(RecordKind kind, const std::vector<NamedChange>& changes,
+                       const Capabilities& can) {
+  for (const auto& [name, data] : changes) VARVE_TRY(check_named(kind, name, data, can));
+  const auto* same =
+      find_twice(changes, [](const auto& c) -> const std::string& { return c.name; });
+  if (same != nullptr) return twice(named_key(kind, same->name));
+  return {};
+}
 
 }  // namespace
 
-Status check_commit(const Commit& commit, const Capabilities& capabilities,
-                    std::uint64_t store_tick) {
+Error too_large(std::string_view key, std::uint64_t size, const Capabilities& can) {
+  return unsupported(fmt::format("{}: {} bytes; the format {} takes at most {} in a record", key,
+                                 size, can.format, can.payload_size_max));
+}
+
+Status check_position(const ChunkPos& pos, const Capabilities& can) {
+  return or_out_of_memory([&]() -> Status {
+    const auto key = [&] { return to_string(pos); };
+    VARVE_TRY(is_position(pos, key));
+    return can_be_at(pos, key, can);
+  });
+}
+
+Status check_entity(EntityId id, const std::optional<EntityValue>& value, const Capabilities& can) {
+  return or_out_of_memory([&]() -> Status {
+    const auto key = [&] { return entity_key(id); };
+    if (!value) return {};
+    if (!can.entities) return cannot(key(), "entities", can);
+    if (value->owner) {
+      VARVE_TRY(is_position(*value->owner, key));
+      VARVE_TRY(can_be_at(*value->owner, key, can));
+    } else if (!can.entities_without_owner) {
+      return cannot(key(), "entities without an owner", can);
+    }
+    return fits(value->data.size(), key, can);
+  });
+}
+
+Status check_named(RecordKind kind, std::string_view name, const std::optional<Bytes>& data,
+                   const Capabilities& can) {
+  return or_out_of_memory([&]() -> Status {
+    if (Status good = check_name(name); !good) return good.error().with_context(to_string(kind));
+    if (!data) return {};
+    const auto key = [&] { return named_key(kind, name); };
+    if (!(kind == RecordKind::player ? can.players : can.globals)) {
+      return cannot(key(), fmt::format("{}s", to_string(kind)), can);
+    }
+    return fits(data->size(), key, can);
+  });
+}
+
+Status check_commit(const Commit& commit, const Capabilities& can, std::uint64_t store_tick) {
   return or_out_of_memory([&]() -> Status {
     if (commit.tick < store_tick) {
       return invalid_argument(fmt::format("the commit is of tick {}, but the save is at tick {}",
                                           commit.tick, store_tick));
     }
-    const Checker check(capabilities);
-    VARVE_TRY(check.chunks(commit.chunks));
-    VARVE_TRY(check.entities(commit.entities));
-    VARVE_TRY(check.named(commit.players, RecordKind::player, capabilities.players));
-    VARVE_TRY(check.named(commit.globals, RecordKind::global, capabilities.globals));
-    if (commit.generator) VARVE_TRY(check.generator(*commit.generator));
-    if (commit.backup_count) VARVE_TRY(check.backups(*commit.backup_count));
+    VARVE_TRY(check_chunks(commit.chunks, can));
+    VARVE_TRY(check_entities(commit.entities, can));
+    VARVE_TRY(check_all_named(RecordKind::player, commit.players, can));
+    VARVE_TRY(check_all_named(RecordKind::global, commit.globals, can));
+    if (commit.generator) VARVE_TRY(check_generator(*commit.generator, can));
+    if (commit.backup_count.value_or(0) > 0 && !can.backups) {
+      return cannot(fmt::format("{} backups", *commit.backup_count), "backups", can);
+    }
     return {};
   });
 }

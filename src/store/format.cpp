@@ -8,11 +8,11 @@
 #include <optional>
 #include <shared_mutex>
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "io/vfs.h"
 #include "store/format_registry.h"
 #include "store/memory_store.h"
-#include "store/out_of_memory.h"
 
 namespace varve {
 namespace {

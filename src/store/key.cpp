@@ -6,9 +6,9 @@
 #include <charconv>
 #include <iterator>
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "codec/utf8.h"
-#include "store/out_of_memory.h"
 
 namespace varve {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "store/memory_saves.h"
-#include "store/out_of_memory.h"
 #include "store/tables_store.h"
 
 namespace varve {

@@ -8,8 +8,8 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "base/guarded.h"
 #include "base/try.h"
-#include "store/out_of_memory.h"
 #include "varve/key.h"
 
 namespace varve {

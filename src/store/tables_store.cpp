@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "store/commit_check.h"
-#include "store/out_of_memory.h"
 #include "varve/checksum.h"
 
 namespace varve {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "store/out_of_memory.h"
+#include "base/guarded.h"
 
 namespace varve {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/guarded.h"
 #include "base/try.h"
-#include "world/guarded.h"
 
 namespace varve {
 namespace {

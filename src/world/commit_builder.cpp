@@ -1,35 +1,34 @@
 #include "world/commit_builder.h"
 
-#include <fmt/format.h>
-
 #include <optional>
 #include <utility>
 
+#include "base/guarded.h"
 #include "base/try.h"
-#include "world/guarded.h"
+#include "store/commit_check.h"
 
 namespace varve {
 namespace {
 
 using ChunkEntries = std::vector<const BatchEntry<ChunkPos, ChunkRef>*>;
 
-Result<Bytes> encode_chunk(const Chunk& chunk, const Encoding& encoding) {
+Result<Bytes> encode_chunk(const ChunkPos& pos, const Chunk& chunk, const Capabilities& can,
+                           const Encoding& encoding) {
   VARVE_ASSIGN(Bytes payload, chunk.encode(encoding.buffers));
-  if (payload.size() > encoding.payload_size_max)
-    return unsupported(fmt::format("{} bytes are more than the {} the format takes", payload.size(),
-                                   encoding.payload_size_max));
+  if (payload.size() > can.payload_size_max) return too_large(to_string(pos), payload.size(), can);
   return payload;
 }
 
-std::vector<Result<Bytes>> encode_all(const ChunkEntries& entries, const Encoding& encoding,
-                                      Progress& progress) {
+std::vector<Result<Bytes>> encode_all(const ChunkEntries& entries, const Capabilities& can,
+                                      const Encoding& encoding, Progress& progress) {
   std::vector<Result<Bytes>> encoded(entries.size(), Bytes());
   std::atomic<std::size_t> done_count = 0;
   encoding.threads.run_all(entries.size(), [&](std::size_t index) {
     const auto& entry = *entries[index];
     if (entry.value) {
-      encoded[index] = guarded(ErrorCode::invalid_argument, "encoding " + to_string(entry.key),
-                               [&] { return encode_chunk(**entry.value, encoding); });
+      encoded[index] =
+          guarded(ErrorCode::invalid_argument, "encoding " + to_string(entry.key),
+                  [&] { return encode_chunk(entry.key, **entry.value, can, encoding); });
       encoding.encode_count.fetch_add(1, std::memory_order_relaxed);
     }
     const std::size_t done = done_count.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -47,10 +46,11 @@ std::vector<NamedChange> named_changes(const ChangesList& changes, NamedBatch Ch
 
 }  // namespace
 
-BuiltCommit build_commit(const ChangesList& changes, const Encoding& encoding, Progress& progress) {
+BuiltCommit build_commit(const ChangesList& changes, const Capabilities& can,
+                         const Encoding& encoding, Progress& progress) {
   BuiltCommit built;
   const ChunkEntries chunks = newest(changes, &Changes::chunks);
-  std::vector<Result<Bytes>> encoded = encode_all(chunks, encoding, progress);
+  std::vector<Result<Bytes>> encoded = encode_all(chunks, can, encoding, progress);
   built.commit.chunks.reserve(chunks.size());
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     if (!encoded[i]) {

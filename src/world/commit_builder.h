@@ -23,12 +23,12 @@ struct BuiltCommit {
 struct Encoding {
   ThreadPool& threads;  // the calling thread helps
   BufferPool& buffers;
-  std::uint64_t payload_size_max;
   std::atomic<std::uint64_t>& encode_count;
 };
 
-// What a chunk's type throws or returns as an error is a problem of that chunk alone, and
-// so is a payload larger than the format takes.
-BuiltCommit build_commit(const ChangesList& changes, const Encoding& encoding, Progress& progress);
+// For a store that can do what `can` says. What a chunk's type throws or returns as an error
+// is a problem of that chunk alone, and so is a payload larger than the format takes.
+BuiltCommit build_commit(const ChangesList& changes, const Capabilities& can,
+                         const Encoding& encoding, Progress& progress);
 
 }  // namespace varve

@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "base/byte_writer.h"
+#include "base/guarded.h"
 #include "base/try.h"
-#include "codec/utf8.h"
 #include "codec/varint.h"
 #include "varve/components.h"
 #include "varve/key.h"
@@ -18,16 +17,6 @@ constexpr ComponentId kIdMax = ~ComponentId{0};
 
 using Ids = std::map<std::string, ComponentId, std::less<>>;
 using Names = std::map<ComponentId, std::string>;
-
-// nullptr, or what is wrong with it.
-const char* name_fault(std::string_view name) {
-  if (name.empty()) return "a component name is empty";
-  if (name.size() > kNameSizeMax) return "a component name is longer than 255 bytes";
-  if (!is_utf8(name)) return "a component name is not UTF-8";
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (std::ranges::any_of(name, is_control)) return "a component name has a control character";
-  return nullptr;
-}
 
 // One after the largest, so that an id that a set still has and no table names is not
 // given to another component. Only when there is none left it is the first gap.
@@ -42,7 +31,8 @@ ComponentId free_id(const Names& names) {
   return id;
 }
 
-// u8 version (1), varint count, then by rising id: varint id, varint name size, name.
+// docs/formats/components_v1.md#component-table. Keep the fields, the rules and that page in
+// step.
 Result<Names> decode_table(ByteView table) {
   ByteReader r(table);
   const std::uint8_t version = r.u8();
@@ -60,11 +50,11 @@ Result<Names> decode_table(ByteView table) {
     if (id <= previous) r.fail("component ids do not rise");
     const std::string_view name = as_text(r.bytes(minimal_varint(r, kNameSizeMax)));
     if (!r.ok()) break;
-    if (const char* fault = name_fault(name)) {
-      r.fail(fault);
-    } else if (!seen.insert(name).second) {
-      r.fail("two component ids have one name");
+    if (const Status good = check_name(name); !good) {
+      return corruption(
+          fmt::format("component table: component {}: {}", id, good.error().message()));
     }
+    if (!seen.insert(name).second) r.fail("two component ids have one name");
     names.emplace_hint(names.end(), id, name);
     previous = id;
   }
@@ -72,19 +62,15 @@ Result<Names> decode_table(ByteView table) {
   return names;
 }
 
-// Calls what the game gave us and turns an exception into an error.
+// Calls what the game gave us for a component. Errors name it, returned or thrown.
 template <class Call>
-auto guarded(ErrorCode code, std::string_view name, Call call) -> decltype(call()) {
-  const std::string context = fmt::format("component {}", name);
-  try {
+auto call_for(std::string_view name, ErrorCode code, const Call& call) -> decltype(call()) {
+  const auto context = [&] { return fmt::format("component {}", name); };
+  return guarded(code, context, [&]() -> decltype(call()) {
     auto result = call();
-    if (!result) return result.error().with_context(context);
+    if (!result) return result.error().with_context(context());
     return result;
-  } catch (const std::exception& e) {
-    return Error(code, fmt::format("{}: {}", context, e.what()));
-  } catch (...) {
-    return Error(code, context + ": an exception that is no std::exception");
-  }
+  });
 }
 
 Error not_registered(std::type_index type) {
@@ -95,7 +81,7 @@ Error not_registered(std::type_index type) {
 
 Result<ComponentId> ComponentRegistry::add_type(std::string_view name, std::type_index type,
                                                 Encode encode, Decode decode) {
-  if (const char* fault = name_fault(name)) return invalid_argument(fault);
+  if (const Status good = check_name(name); !good) return good.error().with_context("component");
   for (const auto& [other_type, other] : types_) {
     if (other.name == name) {
       return invalid_argument(fmt::format("component {} is registered already", name));
@@ -121,8 +107,8 @@ Status ComponentRegistry::put_value(ComponentSet& set, std::type_index type,
   const auto found = types_.find(type);
   if (found == types_.end()) return not_registered(type);
   const auto& [name, encode, decode] = found->second;
-  VARVE_ASSIGN(Bytes bytes, guarded(ErrorCode::invalid_argument, name,
-                                    [&encode = encode, value] { return encode(value); }));
+  VARVE_ASSIGN(Bytes bytes, call_for(name, ErrorCode::invalid_argument,
+                                     [&encode = encode, value] { return encode(value); }));
   set.put(ids_.find(name)->second, std::move(bytes));
   return {};
 }
@@ -133,7 +119,8 @@ Result<std::any> ComponentRegistry::get_value(const ComponentSet& set, std::type
   const auto& [name, encode, decode] = found->second;
   const Bytes* bytes = set.find(ids_.find(name)->second);
   if (bytes == nullptr) return std::any();
-  return guarded(ErrorCode::corruption, name, [&decode = decode, bytes] { return decode(*bytes); });
+  return call_for(name, ErrorCode::corruption,
+                  [&decode = decode, bytes] { return decode(*bytes); });
 }
 
 ComponentSet ComponentRegistry::unknown_of(const ComponentSet& set) const {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/try.h"
-#include "world/guarded.h"
+#include "store/commit_check.h"
 #include "world/world_core.h"
 
 namespace varve {
@@ -81,21 +81,7 @@ Status World::Core::check_not_editing(const char* what) const {
 }
 
 Status World::Core::check_pos(const ChunkPos& pos) const {
-  const Capabilities& can = store->capabilities();
-  if (pos.coordinate_count < can.coordinate_count_min ||
-      pos.coordinate_count > can.coordinate_count_max)
-    return unsupported(fmt::format("{}: the format '{}' has positions of {} to {} coordinates",
-                                   to_string(pos), can.format, can.coordinate_count_min,
-                                   can.coordinate_count_max));
-  for (std::size_t axis = pos.coordinate_count; axis < kCoordinateCountMax; ++axis)
-    if (pos.coordinates[axis] != 0)
-      return invalid_argument(fmt::format("{}: a coordinate beyond its {} is {} and not 0",
-                                          to_string(pos), pos.coordinate_count,
-                                          pos.coordinates[axis]));
-  if (!can.spaces && pos.space != Space())
-    return unsupported(
-        fmt::format("{}: the format '{}' has no spaces", to_string(pos), can.format));
-  return {};
+  return check_position(pos, store->capabilities());
 }
 
 std::size_t World::Core::dirty_record_count() const noexcept {

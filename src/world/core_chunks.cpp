@@ -1,13 +1,32 @@
 // Chunks in memory: taking them in, and changing them without disturbing who else holds
 // them.
+#include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "world/chunk_access.h"
-#include "world/guarded.h"
 #include "world/world_core.h"
 
 namespace varve {
+namespace {
+
+// A chunk is being edited for as long as this lives, however the edit ends.
+class EditScope {
+ public:
+  EditScope(std::vector<ChunkPos>& editing, const ChunkPos& pos) : editing_(editing) {
+    editing_.push_back(pos);
+  }
+  ~EditScope() { editing_.pop_back(); }
+  EditScope(const EditScope&) = delete;
+  EditScope& operator=(const EditScope&) = delete;
+
+ private:
+  std::vector<ChunkPos>& editing_;
+};
+
+}  // namespace
 
 // Besides the slot only the open batch may hold it: that one wants the latest state.
 bool World::Core::is_exclusive(const ChunkTable::Slot& slot) const noexcept {
@@ -19,11 +38,14 @@ ChunkRef World::Core::clone(const ChunkRef& chunk) {
   return chunk->clone();
 }
 
-// Changes a chunk by `change`, which tells whether it did. `may_change` is asked before a
-// clone is made for it.
+// Changes a chunk by `change`, which tells whether it did; after an error it did not.
+// `may_change` is asked before a clone is made for it.
 template <class Change, class MayChange>
 Result<bool> World::Core::edit_slot(const ChunkPos& pos, const Change& change,
                                     const MayChange& may_change) {
+  // Else a change in place that was begun would be neither finished nor cancelled, and its
+  // key twice in the batch.
+  static_assert(std::is_nothrow_invocable_r_v<Result<bool>, const Change&, Chunk&>);
   ChunkTable::Slot* slot = chunks.find(pos);
   if (slot == nullptr || !slot->value)
     return not_found(to_string(pos) + ": not in memory; request() or load_now() it first");
@@ -42,20 +64,17 @@ Result<bool> World::Core::edit_slot(const ChunkPos& pos, const Change& change,
     return changed;
   }
   Chunk& chunk = ChunkAccess::writable(*slot->value);
-  if (chunks.open_batch_holds(*slot)) {
+  if (chunks.is_open(*slot)) {
     VARVE_ASSIGN(const bool changed, change(chunk));
-    if (changed) chunk_changed(pos, *slot);
-    return changed;
-  }
-  if (chunks.is_open(*slot)) {  // the batch has an erasure, which a change takes back
-    VARVE_ASSIGN(const bool changed, change(chunk));
-    if (changed) chunks.changed_in_place(pos, *slot);
-    if (changed) chunk_changed(pos, *slot);
-    return changed;
+    if (!changed) return false;
+    // Where the batch has an erasure, the change takes it back.
+    chunks.changed_in_place(pos, *slot);
+    chunk_changed(pos, *slot);
+    return true;
   }
   // The memory to remember the change comes before the change.
   const std::size_t place = chunks.begin_change_in_place(pos, *slot);
-  const Result<bool> changed = change(chunk);
+  Result<bool> changed = change(chunk);
   if (!changed || !*changed) {
     chunks.cancel_change_in_place(place);
     return changed;
@@ -67,18 +86,23 @@ Result<bool> World::Core::edit_slot(const ChunkPos& pos, const Change& change,
 
 Result<bool> World::Core::edit_chunk(const ChunkPos& pos, ByteView edit) {
   return edit_slot(
-      pos, [&](Chunk& chunk) { return chunk.apply(edit); },
+      pos,
+      [&](Chunk& chunk) noexcept {
+        return guarded(
+            ErrorCode::invalid_argument, [&] { return "editing " + to_string(pos); },
+            [&] { return chunk.apply(edit); });
+      },
       [&](const Chunk& chunk) { return chunk.would_change(edit); });
 }
 
 Result<bool> World::Core::edit_chunk_with(const ChunkPos& pos,
                                           const std::function<void(Chunk&)>& fn) {
+  const EditScope scope(editing, pos);
   // What setters did before the game's code threw is done, so the error comes last.
   Status edited;
-  editing.push_back(pos);
-  const Result<bool> changed = edit_slot(
+  Result<bool> changed = edit_slot(
       pos,
-      [&](Chunk& chunk) -> Result<bool> {
+      [&](Chunk& chunk) noexcept -> Result<bool> {
         ChunkAccess::take_changed(chunk);
         edited = guarded(
             ErrorCode::invalid_argument, [&] { return "editing " + to_string(pos); },
@@ -89,8 +113,7 @@ Result<bool> World::Core::edit_chunk_with(const ChunkPos& pos,
         return ChunkAccess::take_changed(chunk);
       },
       [](const Chunk&) { return true; });
-  editing.pop_back();
-  if (!edited) return edited.error();
+  if (!edited) return std::move(edited).error();
   return changed;
 }
 
@@ -131,40 +154,6 @@ void World::Core::take_in(const ChunkPos& pos, LoadedChunk loaded) {
   slot.extra.used = true;
   slot.extra.has_entities = has_entities;
   account(slot);
-}
-
-void World::Core::take_in_entities(std::vector<Entity> loaded) {
-  for (Entity& entity : loaded) {
-    if (entities.find(entity.id) != nullptr) continue;
-    entities.insert_clean(entity.id,
-                          EntityValue{.owner = entity.owner, .data = std::move(entity.data)});
-    set_owner(entity.id, std::nullopt, entity.owner);
-  }
-}
-
-void World::Core::set_owner(EntityId id, const std::optional<ChunkPos>& before,
-                            const std::optional<ChunkPos>& after) {
-  if (before == after) return;
-  if (before) {
-    const auto found = entities_by_owner.find(*before);
-    found->second.erase(id);
-    if (found->second.empty()) entities_by_owner.erase(found);
-  }
-  if (after) entities_by_owner[*after].insert(id);
-}
-
-void World::Core::change_entity(EntityId id, std::optional<EntityValue> value) {
-  const EntityTable::Slot* slot = entities.find(id);
-  const std::optional<ChunkPos> before =
-      slot != nullptr && slot->value ? slot->value->owner : std::nullopt;
-  const std::optional<ChunkPos> after = value ? value->owner : std::nullopt;
-  entities.change(id, std::move(value));
-  set_owner(id, before, after);
-  // Where chunks are streamed, an entity that walks out of what is in memory goes with them.
-  if (after && !windows.empty() && !is_kept(*after)) {
-    const ChunkTable::Slot* chunk = chunks.find(*after);
-    if ((chunk == nullptr || !chunk->value) && !loads.contains(*after)) leave(*after);
-  }
 }
 
 }  // namespace varve

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/guarded.h"
 #include "base/try.h"
-#include "world/guarded.h"
 #include "world/world_core.h"
 
 namespace varve {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <utility>
 
-#include "world/guarded.h"
+#include "base/guarded.h"
 #include "world/window_boxes.h"
 #include "world/world_core.h"
 

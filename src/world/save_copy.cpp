@@ -158,11 +158,11 @@ class Copy {
 };
 
 // Everything of the source and of the job into an empty save.
-Status fill(Store& target, const SaveJob& job, const StoreView& source, Encoding encoding,
+Status fill(Store& target, const SaveJob& job, const StoreView& source, const Encoding& encoding,
             SaveReport& report) {
   const auto begun_at = Clock::now();
-  encoding.payload_size_max = target.capabilities().payload_size_max;
-  BuiltCommit built = build_commit(job.changes, encoding, job.state().encoding);
+  BuiltCommit built =
+      build_commit(job.changes, target.capabilities(), encoding, job.state().encoding);
   report.problems = std::move(built.problems);
   const auto encoded_at = Clock::now();
   report.encode_time = encoded_at - begun_at;

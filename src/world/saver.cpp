@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "world/commit_builder.h"
-#include "world/guarded.h"
 #include "world/save_copy.h"
 
 namespace varve {
@@ -87,11 +87,8 @@ void Saver::run() {
   }
 }
 
-Encoding Saver::encoding(const Capabilities& can) noexcept {
-  return {.threads = encoders_,
-          .buffers = buffers_,
-          .payload_size_max = can.payload_size_max,
-          .encode_count = encode_count_};
+Encoding Saver::encoding() noexcept {
+  return {.threads = encoders_, .buffers = buffers_, .encode_count = encode_count_};
 }
 
 void Saver::run_commit(SaveJob& job) {
@@ -111,7 +108,8 @@ Result<SaveReport> Saver::commit_carried(SaveJob& job) {
   const auto begun_at = Clock::now();
   report.queued_time = begun_at - job.posted_at;
 
-  BuiltCommit built = build_commit(carried_, encoding(store_.capabilities()), job.state().encoding);
+  BuiltCommit built =
+      build_commit(carried_, store_.capabilities(), encoding(), job.state().encoding);
   const auto encoded_at = Clock::now();
   report.encode_time = encoded_at - begun_at;
   keep_aside(built);
@@ -206,7 +204,7 @@ void Saver::start_copy(std::list<SaveJob> job) {
 void Saver::run_copy(SaveJob& job, std::shared_ptr<StoreView> view) {
   Result<SaveReport> report = guarded(ErrorCode::io, "saving a copy", [&] {
     const StoreView& source = view ? *view : store_;
-    return save_copy(job, source, encoding(store_.capabilities()));
+    return save_copy(job, source, encoding());
   });
   // Before anybody hears that it is done: a pin must be gone before the store is.
   view.reset();

@@ -48,7 +48,7 @@ class Saver {
   void run_commit(SaveJob& job);
   void start_copy(std::list<SaveJob> job);
   void run_copy(SaveJob& job, std::shared_ptr<StoreView> view);
-  Encoding encoding(const Capabilities& can) noexcept;
+  Encoding encoding() noexcept;
   // Commits everything that is carried.
   Result<SaveReport> commit_carried(SaveJob& job);
   void keep_aside(BuiltCommit& built);

@@ -1,8 +1,8 @@
 // The calls of a World about chunks.
 #include <utility>
 
+#include "base/guarded.h"
 #include "base/try.h"
-#include "world/guarded.h"
 #include "world/world_core.h"
 
 namespace varve {

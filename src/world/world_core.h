@@ -94,11 +94,18 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   ChunkRef clone(const ChunkRef& chunk);
   void chunk_changed(const ChunkPos& pos, ChunkTable::Slot& slot);
   void take_in(const ChunkPos& pos, LoadedChunk loaded);
-  void take_in_entities(std::vector<Entity> loaded);
   void account(ChunkTable::Slot& slot);
-  void set_owner(EntityId id, const std::optional<ChunkPos>& before,
-                 const std::optional<ChunkPos>& after);
+  void forget_owner(EntityId id, const std::optional<ChunkPos>& owner) noexcept;
+  template <class Change>
+  void change_owner(EntityId id, const std::optional<ChunkPos>& before,
+                    const std::optional<ChunkPos>& after, const Change& change);
   void change_entity(EntityId id, std::optional<EntityValue> value);
+  void take_in_entities(std::vector<Entity> loaded);
+  // Players and globals differ in where they are, which `kind` says.
+  NamedTable& named(RecordKind kind) noexcept;
+  Status change_named(RecordKind kind, std::string_view name, std::optional<Bytes> data);
+  std::optional<Bytes> find_named(RecordKind kind, std::string_view name);
+  Result<std::optional<Bytes>> load_named(RecordKind kind, std::string_view name);
 
   // --- Saving -------------------------------------------------------------------------
   AutosaveTimer autosave;

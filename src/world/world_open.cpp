@@ -3,10 +3,10 @@
 
 #include <utility>
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "store/format_registry.h"
 #include "varve/format.h"
-#include "world/guarded.h"
 #include "world/world_core.h"
 
 namespace varve {

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <utility>
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "varve/format.h"
-#include "world/guarded.h"
 #include "world/world_core.h"
 
 namespace varve {

@@ -1,8 +1,8 @@
 // The calls of a World about which chunks are in memory.
 #include <vector>
 
+#include "base/guarded.h"
 #include "base/try.h"
-#include "world/guarded.h"
 #include "world/window_boxes.h"
 #include "world/world_core.h"
 

@@ -7,6 +7,7 @@
 #include "damage.h"
 #include "support/allocation_watch.h"
 #include "support/bytes_text.h"
+#include "support/format_page.h"
 #include "varve/components.h"
 
 namespace varve {
@@ -36,6 +37,12 @@ TEST(ComponentSet, TheWorkedExample) {
   EXPECT_EQ(*ComponentSet::decode(hex(bytes)), sample());
   EXPECT_EQ(to_hex(*ComponentSet().encode()), "0100");
   EXPECT_TRUE(ComponentSet::decode(hex("0100"))->empty());
+}
+
+TEST(ComponentSet, TheExampleOfItsPage) {
+  const Bytes example = test::example_of("components_v1.md", "A set");
+  EXPECT_EQ(to_hex(*sample().encode()), to_hex(example));
+  EXPECT_EQ(*ComponentSet::decode(example), sample());
 }
 
 TEST(ComponentSet, FindsReplacesAndErases) {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "contract/one_file_codec.h"
 #include "io/atomic_replace.h"
 #include "io/path.h"
-#include "store/out_of_memory.h"
 
 namespace varve::test {
 namespace {

@@ -49,13 +49,6 @@ Result<EntityValue> from_entity_record(const std::string& key, const Bytes& reco
   return value;
 }
 
-Status check_tick(const Records& records, std::uint64_t tick) {
-  const auto it = records.find("global:tick");
-  if (it == records.end() || it->second.text() == std::to_string(tick)) return {};
-  return corruption(
-      fmt::format("the store is at tick {}, its records at {}", tick, it->second.text()));
-}
-
 class StoreSession final : public Session {
  public:
   explicit StoreSession(std::unique_ptr<Store> store) : store_(std::move(store)) {}
@@ -117,6 +110,13 @@ Result<Records> read_records(const StoreView& view) {
   }));
   VARVE_TRY(status);
   return records;
+}
+
+Status check_tick(const Records& records, std::uint64_t tick) {
+  const auto it = records.find("global:tick");
+  if (it == records.end() || it->second.text() == std::to_string(tick)) return {};
+  return corruption(
+      fmt::format("the store is at tick {}, its records at {}", tick, it->second.text()));
 }
 
 Result<Commit> to_commit(const std::map<std::string, std::optional<Bytes>>& changes,

@@ -16,6 +16,9 @@ namespace varve::crash {
 // Everything, through the listings and the reads. Fails if these disagree.
 Result<Records> read_records(const StoreView& view);
 
+// Whether the record "global:tick", if there is one, says `tick`.
+Status check_tick(const Records& records, std::uint64_t tick);
+
 // The value of an entity's record.
 Bytes entity_record(const std::optional<ChunkPos>& owner, ByteView data);
 

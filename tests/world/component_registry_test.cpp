@@ -8,6 +8,7 @@
 #include "../codec/damage.h"
 #include "support/allocation_watch.h"
 #include "support/bytes_text.h"
+#include "support/format_page.h"
 #include "varve/components.h"
 
 namespace varve {
@@ -75,9 +76,11 @@ TEST(ComponentRegistry, NamesAndTypesAreThereOnce) {
   expect_error(status_of(add<2>(registry, "position")), ErrorCode::invalid_argument, "position");
   expect_error(status_of(add<1>(registry, "place")), ErrorCode::invalid_argument, "place");
   EXPECT_EQ(registry.id_of("place"), std::nullopt);
-  for (const std::string& name : {std::string(), std::string(256, 'x'), std::string("\xff"),
-                                  std::string("a\nb"), std::string("\x7f")}) {
-    expect_error(status_of(add<3>(registry, name)), ErrorCode::invalid_argument, "component name");
+  for (const std::string& name :
+       {std::string(), std::string(256, 'x'), std::string("\xff"), std::string("a\nb"),
+        std::string("\x7f"), std::string("\xc2\x85")}) {
+    expect_error(status_of(add<3>(registry, name)), ErrorCode::invalid_argument,
+                 "component: the name");
   }
   EXPECT_TRUE(add<3>(registry, std::string(255, 'x')).ok());
 }
@@ -97,8 +100,9 @@ TEST(ComponentRegistry, WhatTheGameThrowsBecomesAnErrorThatNamesTheComponent) {
   ComponentSet set;
   set.put(1, Bytes::copy_of("before"));
   const auto code = ErrorCode::invalid_argument;
-  expect_error(registry.put(set, Text<1>{"throw"}), code, "component position: thrown");
-  expect_error(registry.put(set, Text<1>{"throw 7"}), code, "component position: an exception");
+  expect_error(registry.put(set, Text<1>{"throw"}), code, "component position: it threw: thrown");
+  expect_error(registry.put(set, Text<1>{"throw 7"}), code,
+               "component position: it threw something");
   expect_error(registry.put(set, Text<2>{}), code, "component hollow: ");
   expect_error(registry.put(set, Text<1>{"refuse"}), ErrorCode::unsupported,
                "component position: refused");
@@ -106,7 +110,7 @@ TEST(ComponentRegistry, WhatTheGameThrowsBecomesAnErrorThatNamesTheComponent) {
   EXPECT_EQ(set.count(), 1u);
   set.put(1, Bytes::copy_of("throw"));
   expect_error(status_of(registry.get<Text<1>>(set)), ErrorCode::corruption,
-               "component position: thrown");
+               "component position: it threw: thrown");
   set.put(1, Bytes::copy_of("bad"));
   expect_error(status_of(registry.get<Text<1>>(set)), ErrorCode::unsupported,
                "component position: too new");
@@ -118,6 +122,20 @@ TEST(ComponentRegistry, TheTableOfTheWorkedExample) {
   ASSERT_TRUE(add<2>(registry, "hp").ok());
   EXPECT_EQ(to_hex(registry.table()), to_hex(hex("01 02 01 03 706f73 02 02 6870")));
   EXPECT_EQ(to_hex(ComponentRegistry().table()), "0100");
+}
+
+TEST(ComponentRegistry, TheExampleOfItsPage) {
+  const Bytes example = test::example_of("components_v1.md", "The table");
+  ComponentRegistry registry;
+  ASSERT_TRUE(add<1>(registry, "material").ok());
+  ASSERT_TRUE(registry.adopt_table(example).ok());
+  EXPECT_EQ(registry.id_of("pos"), 1u);
+  EXPECT_EQ(registry.id_of("burning"), 7u);
+  EXPECT_EQ(registry.id_of("material"), 300u);
+  EXPECT_EQ(to_hex(registry.table()), to_hex(example));
+  const auto set = ComponentSet::decode(test::example_of("components_v1.md", "A set"));
+  ASSERT_TRUE(set.ok());
+  EXPECT_EQ((*registry.get<Text<1>>(*set))->text, "stone");
 }
 
 TEST(ComponentRegistry, TheIdsOfASaveWin) {

@@ -1,50 +1,21 @@
 // Bad days the game makes itself: generators, chunk types and hooks that fail, odd records.
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include <atomic>
 #include <mutex>
 #include <stdexcept>
 #include <vector>
 
-#include "contract/one_file_store.h"
 #include "io/sim/sim_disk.h"
+#include "store/commit_check.h"
 #include "support/scratch_dir.h"
-#include "world/sample_world.h"
+#include "world/flat_on_disk.h"
 
 namespace varve::test {
 namespace {
 
 constexpr ChunkPos kHere(1, 2);
 constexpr ChunkPos kThere(3, 4);
-
-WorldOptions flat_options() {
-  return {.chunk_type = raw_chunks(kFlatChunkSize), .generator = std::make_shared<FlatGenerator>()};
-}
-
-Result<std::unique_ptr<World>> create_on(Vfs& vfs, const std::string& path) {
-  auto store = OneFileStore::create(vfs, path);
-  if (!store) return store.error();
-  return World::on(*std::move(store), flat_options());
-}
-
-Result<std::unique_ptr<World>> open_on(Vfs& vfs, const std::string& path) {
-  auto store = OneFileStore::open(vfs, path);
-  if (!store) return store.error();
-  return World::on(*std::move(store), flat_options());
-}
-
-void set(World& world, const ChunkPos& pos, std::uint8_t value) {
-  ASSERT_TRUE(world.load_now(pos));
-  const std::byte byte{value};
-  ASSERT_TRUE(world.edit(pos, RawChunk::edit_of(0, {&byte, 1})));
-}
-
-int get(World& world, const ChunkPos& pos) {
-  const auto chunk = world.load_now(pos);
-  return chunk ? static_cast<int>(chunk->as<RawChunk>().view()[0]) : -1;
-}
 
 // --- The game's own code ---------------------------------------------------------------------
 
@@ -317,6 +288,47 @@ TEST(WorldBadDays, AnEntityWithoutAChunkIsKeptOrRefusedWhenItIsPut) {
   EXPECT_EQ(refused.error().code(), ErrorCode::unsupported);
   EXPECT_NE(refused.error().message().find("entity:17"), std::string::npos);
   EXPECT_TRUE((*strict)->save().wait()) << "nothing stands in the way of the next save";
+}
+
+TEST(WorldBadDays, ARecordIsRefusedInTheWordsOfTheStore) {
+  sim::SimDisk disk;
+  Capabilities can = OneFileStore::everything();
+  can.coordinate_count_max = 2;
+  can.payload_size_max = 3;
+  can.spaces = can.entities_without_owner = can.players = false;
+  auto opened = World::on(*OneFileStore::create(disk, "save", can), {});
+  ASSERT_TRUE(opened);
+  World& world = **opened;
+  const auto expect_same = [&](const Status& refused, const Commit& commit) {
+    ASSERT_FALSE(refused);
+    const Status by_store = check_commit(commit, world.store().capabilities(), 0);
+    ASSERT_FALSE(by_store) << refused.error().message();
+    EXPECT_EQ(refused.error().code(), by_store.error().code());
+    EXPECT_EQ(refused.error().message(), by_store.error().message());
+  };
+  const Bytes four = Bytes::copy_of("four");
+  ChunkPos stray = kHere;
+  stray.coordinates[3] = 1;
+  ChunkPos nowhere = kHere;
+  nowhere.coordinate_count = 0;
+  for (const ChunkPos& pos :
+       {ChunkPos(1, 2, 3), kHere.in(*Space::named("the_nether")), stray, nowhere}) {
+    expect_same(world.put(pos, std::make_unique<RawChunk>(Bytes())), {.chunks = {{pos, Bytes()}}});
+    expect_same(world.put_entity({.id = 7, .owner = pos}), {.entities = {{7, EntityValue{pos}}}});
+  }
+  expect_same(world.put_entity({.id = 7}), {.entities = {{7, EntityValue{}}}});
+  expect_same(world.put_entity({.id = 7, .owner = kHere, .data = four}),
+              {.entities = {{7, EntityValue{kHere, four}}}});
+  expect_same(world.put_player("ann", Bytes()), {.players = {{"ann", Bytes()}}});
+  expect_same(world.erase_player(""), {.players = {{"", {}}}});
+  expect_same(world.put_global("sky", four), {.globals = {{"sky", four}}});
+  expect_same(world.put_global("a\nb", Bytes()), {.globals = {{"a\nb", Bytes()}}});
+
+  ASSERT_TRUE(world.put(kHere, std::make_unique<RawChunk>(four)));
+  const auto saved = world.save().wait();
+  ASSERT_TRUE(saved);
+  ASSERT_EQ(saved->problems.size(), 1U);
+  expect_same(saved->problems[0].error, {.tick = 0, .chunks = {{kHere, four}}});
 }
 
 TEST(WorldBadDays, NamesMayBeAnythingThatIsText) {

@@ -4,55 +4,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <mutex>
-#include <stdexcept>
-#include <vector>
-
-#include "contract/one_file_store.h"
 #include "io/sim/sim_disk.h"
 #include "support/scratch_dir.h"
-#include "world/sample_world.h"
+#include "world/flat_on_disk.h"
 
 namespace varve::test {
 namespace {
 
 constexpr ChunkPos kHere(1, 2);
 constexpr ChunkPos kThere(3, 4);
-
-WorldOptions flat_options() {
-  return {.chunk_type = raw_chunks(kFlatChunkSize), .generator = std::make_shared<FlatGenerator>()};
-}
-
-// Registered formats stay for the life of the process.
-void register_once(std::unique_ptr<const Format> format) {
-  const Result<const Format*> known = find_format(format->name());
-  if (!known) {
-    ASSERT_TRUE(register_format(std::move(format)));
-  }
-}
-
-Result<std::unique_ptr<World>> create_on(Vfs& vfs, const std::string& path) {
-  auto store = OneFileStore::create(vfs, path);
-  if (!store) return store.error();
-  return World::on(*std::move(store), flat_options());
-}
-
-Result<std::unique_ptr<World>> open_on(Vfs& vfs, const std::string& path) {
-  auto store = OneFileStore::open(vfs, path);
-  if (!store) return store.error();
-  return World::on(*std::move(store), flat_options());
-}
-
-void set(World& world, const ChunkPos& pos, std::uint8_t value) {
-  ASSERT_TRUE(world.load_now(pos));
-  const std::byte byte{value};
-  ASSERT_TRUE(world.edit(pos, RawChunk::edit_of(0, {&byte, 1})));
-}
-
-int get(World& world, const ChunkPos& pos) {
-  const auto chunk = world.load_now(pos);
-  return chunk ? static_cast<int>(chunk->as<RawChunk>().view()[0]) : -1;
-}
 
 // Every operation of a save fails in turn; the world keeps everything and the next save
 // has it.

@@ -1,6 +1,8 @@
 // What was wrong once.
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "support/allocation_watch.h"
 #include "varve/format.h"
 #include "world/sample_world.h"
@@ -154,6 +156,140 @@ TEST(WorldRegressions, AnEditThatRunsOutOfMemoryIsDirtyOrDidNotHappen) {
     }
   }
   EXPECT_GT(failed_count, 0);
+  const auto saved = flat.world->save().wait();
+  ASSERT_TRUE(saved) << saved.error().message();
+}
+
+// One byte, in a type whose code throws when it is told to.
+class MoodyChunk final : public Chunk {
+ public:
+  static inline bool apply_throws = false;
+  static inline bool clone_throws = false;
+
+  MoodyChunk() = default;
+  std::uint8_t value() const { return value_; }
+  void set(std::uint8_t value) {
+    value_ = value;
+    mark_changed();
+  }
+  static Bytes edit_of(char value) { return Bytes::copy_of(std::string(1, value)); }
+
+  Result<Bytes> encode(BufferPool&) const override { return edit_of(static_cast<char>(value_)); }
+  std::unique_ptr<Chunk> clone() const override {
+    if (clone_throws) throw std::runtime_error("not today");
+    return std::make_unique<MoodyChunk>(*this);
+  }
+  Result<bool> apply(ByteView edit) override {
+    if (apply_throws) throw std::runtime_error("not today");
+    set(static_cast<std::uint8_t>(edit[0]));
+    return true;
+  }
+  std::size_t memory_size() const override { return sizeof(*this); }
+
+ private:
+  std::uint8_t value_ = 0;
+};
+
+TEST(WorldRegressions, AnEditThatThrowsLeavesNothingBehindInTheBatch) {
+  for (const bool is_held : {false, true}) {
+    FlatWorld flat;
+    World& world = *flat.world;
+    ASSERT_TRUE(world.put(kHere, std::make_unique<MoodyChunk>()));
+    ASSERT_TRUE(world.save().wait());
+    // The saver may hold the chunk a little longer. An edit of nothing leaves one nobody
+    // else has, which is changed in place.
+    ASSERT_FALSE(*world.edit<MoodyChunk>(kHere, [](MoodyChunk&) {}));
+    const ChunkRef held = is_held ? world.get(kHere) : ChunkRef();
+    MoodyChunk::apply_throws = true;
+    const auto edited = world.edit(kHere, MoodyChunk::edit_of(1));
+    MoodyChunk::apply_throws = false;
+    ASSERT_FALSE(edited);
+    EXPECT_EQ(edited.error().message(), "editing chunk:1,2: it threw: not today");
+    EXPECT_EQ(world.state(kHere), ChunkState::persisted);
+    ASSERT_TRUE(world.put_global("g", Bytes::copy_of("x")));
+    const auto saved = world.save().wait();
+    ASSERT_TRUE(saved) << saved.error().message();
+    EXPECT_EQ(saved->chunk_count + saved->unchanged_count, 0U) << "nothing of it was saved";
+
+    MoodyChunk::apply_throws = true;
+    EXPECT_FALSE(world.edit(kHere, MoodyChunk::edit_of(1)));
+    MoodyChunk::apply_throws = false;
+    ASSERT_TRUE(world.edit(kHere, MoodyChunk::edit_of(2)));
+    const auto again = world.save().wait();
+    ASSERT_TRUE(again) << again.error().message();
+    EXPECT_EQ(flat.stored_at(kHere, 0), 2);
+  }
+}
+
+TEST(WorldRegressions, AnEditThatCannotBeginDoesNotBlockTheWorld) {
+  FlatWorld flat;
+  World& world = *flat.world;
+  ASSERT_TRUE(world.put(kHere, std::make_unique<MoodyChunk>()));
+  const ChunkRef held = world.get(kHere);  // so that an edit works on a clone
+  const auto set_three = [](MoodyChunk& chunk) { chunk.set(3); };
+  MoodyChunk::clone_throws = true;
+  const auto edited = world.edit<MoodyChunk>(kHere, set_three);
+  MoodyChunk::clone_throws = false;
+  ASSERT_FALSE(edited);
+  EXPECT_EQ(edited.error().message(), "editing chunk:1,2: it threw: not today");
+  const auto saved = world.save().wait();
+  ASSERT_TRUE(saved) << saved.error().message();
+  const auto again = world.edit<MoodyChunk>(kHere, set_three);
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(held.as<MoodyChunk>().value(), 0);
+  ASSERT_TRUE(world.close());
+}
+
+// The Nth allocation fails, for N = 1, 2, 3 ... until the entity has moved.
+TEST(WorldRegressions, AnEntityThatCannotMoveForLackOfMemoryStaysWhereItWas) {
+  const Entity here{.id = 1, .owner = kHere, .data = Bytes::copy_of("x")};
+  Entity there = here;
+  there.owner = kThere;
+  for (std::size_t count = 0;; ++count) {
+    FlatWorld flat;
+    World& world = *flat.world;
+    ASSERT_TRUE(world.put_entity(here));
+    ASSERT_TRUE(world.save().wait());
+    bool moved = false;
+    {
+      const AllocationFailure starving(count);
+      moved = world.put_entity(there).has_value();
+    }
+    EXPECT_EQ(world.entity(1)->owner, moved ? kThere : kHere) << count;
+    EXPECT_EQ(world.entities_in(kHere).size(), moved ? 0U : 1U) << count;
+    EXPECT_EQ(world.entities_in(kThere).size(), moved ? 1U : 0U) << count;
+    ASSERT_TRUE(world.erase_entity(1));
+    ASSERT_TRUE(world.save().wait());
+    if (moved) {
+      EXPECT_GT(count, 1U) << "nothing was starved";
+      return;
+    }
+  }
+}
+
+// The same for one that is loaded.
+TEST(WorldRegressions, AnEntityThatCannotBeLoadedForLackOfMemoryIsLoadedNextTime) {
+  const Entity here{.id = 1, .owner = kHere, .data = Bytes::copy_of("x")};
+  for (std::size_t count = 0;; ++count) {
+    FlatWorld flat;
+    ASSERT_TRUE(flat.world->put_entity(here));
+    ASSERT_TRUE(flat.world->close());
+    flat.crash_and_reopen();
+    World& world = *flat.world;
+    bool loaded = false;
+    {
+      const AllocationFailure starving(count);
+      loaded = world.load_entity(1).has_value();
+    }
+    EXPECT_EQ(world.entities_in(kHere).size(), loaded ? 1U : 0U) << count;
+    ASSERT_TRUE(world.load_entity(1));
+    EXPECT_EQ(world.entities_in(kHere).size(), 1U) << count;
+    ASSERT_TRUE(world.erase_entity(1));
+    if (loaded) {
+      EXPECT_GT(count, 1U) << "nothing was starved";
+      return;
+    }
+  }
 }
 
 TEST(WorldRegressions, ACopyDoesNotRemoveASaveOfASimilarName) {
