@@ -96,27 +96,29 @@ Result<Outcome> convert(const Conversion& conversion, const Format& format, Stre
 }
 
 void print_text(const Conversion& conversion, const Outcome& outcome, Streams& streams) {
-  for (const RecordProblem& each : outcome.report.left_out) {
+  const CopyReport& report = outcome.report;
+  for (const RecordProblem& each : report.left_out) {
     streams.out << each.key << ": " << each.error.message() << '\n';
   }
   if (outcome.refused) {
-    say(streams, fmt::format("{} cannot carry all of {}: {} records would be left out, so nothing "
-                             "was written; --lossy converts the rest",
-                             conversion.to, conversion.source, outcome.report.left_out.size()));
+    say(streams, fmt::format("{} cannot be converted to {} whole, see the list, so nothing was "
+                             "written; --lossy converts the rest",
+                             conversion.source, conversion.to));
     return;
   }
-  const auto count = [&](RecordKind kind) {
-    return outcome.report.kinds[static_cast<std::size_t>(kind)].count;
+  const auto count = [&](RecordKind kind, std::string_view one, std::string_view many) {
+    return counted(report.kinds[static_cast<std::size_t>(kind)].count, one, many);
   };
   std::uint64_t size = 0;
-  for (const KindCopied& kind : outcome.report.kinds) size += kind.size;
+  for (const KindCopied& kind : report.kinds) size += kind.size;
   streams.out << fmt::format(
-      "{} chunks, {} entities, {} players and {} globals converted, {} bytes\n",
-      count(RecordKind::chunk), count(RecordKind::entity), count(RecordKind::player),
-      count(RecordKind::global), size);
-  if (!outcome.report.left_out.empty()) {
-    say(streams, fmt::format("{} records of {} were left out", outcome.report.left_out.size(),
-                             conversion.source));
+      "{}, {}, {} and {} converted, {}\n", count(RecordKind::chunk, "chunk", "chunks"),
+      count(RecordKind::entity, "entity", "entities"),
+      count(RecordKind::player, "player", "players"),
+      count(RecordKind::global, "global", "globals"), counted(size, "byte", "bytes"));
+  if (!report.left_out.empty()) {
+    say(streams, fmt::format("what is listed, {}, was left out of {}",
+                             counted(report.left_out.size(), "line", "lines"), conversion.target));
   }
 }
 

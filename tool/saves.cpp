@@ -31,6 +31,10 @@ std::string format_names() {
   return names;
 }
 
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
 Result<ChunkPos> parse_position(std::string_view text) {
   const std::string_view prefix = text.starts_with("chunk:") ? "" : "chunk:";
   auto key = parse_record_key(std::string(prefix) + std::string(text));

@@ -1,6 +1,7 @@
 // Opening saves, and what opening them found, in the words of the tool.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ std::vector<std::string> crash_notes(const OpenReport& report);
 
 // "nebula, pxsw", for messages and help.
 std::string format_names();
+
+// "1 record", "2 records".
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many);
 
 // "chunk:3,-2" or, since it cannot be anything else, "3,-2".
 Result<ChunkPos> parse_position(std::string_view text);

@@ -55,11 +55,12 @@ void print_text(const std::string& save, const VerifyReport& report, const OpenR
   for (const RecordProblem& problem : report.problems) {
     streams.out << problem.key << ": " << problem.error.message() << '\n';
   }
-  if (report.clean()) streams.out << report.record_count << " records read, no problems\n";
+  const std::string records = counted(report.record_count, "record", "records");
+  if (report.clean()) streams.out << records << " read, no problems\n";
   for (const std::string& note : crash_notes(opening)) say(streams, save + ": " + note);
   if (!report.clean()) {
-    say(streams, fmt::format("{}: {} problems in {} records", save, report.problems.size(),
-                             report.record_count));
+    say(streams, fmt::format("{}: {} in {}", save,
+                             counted(report.problems.size(), "problem", "problems"), records));
   }
 }
 

@@ -58,6 +58,11 @@ expect 2 "" "there is no format dust" "$varve" convert absent copy --to dust
 expect 3 "" "ends with the program" "$varve" put memory:new chunk:1,2 /dev/null --format memory
 [[ ! -e absent ]] || { echo "something was made at 'absent'"; exit 1; }
 
+# The manual has a part for every command.
+for command in $commands; do
+  grep -qx "## $command" "$source_dir/docs/tool.md" || { echo "docs/tool.md has no part about $command"; exit 1; }
+done
+
 # --- Streams ----------------------------------------------------------------------------
 
 # A full disk is said; a reader that went away is not, but both are failures.
@@ -112,7 +117,7 @@ crc=$(gzip -c stone | tail -c 8 | od -An -tx4 -N4 --endian=little | tr -d ' ')
 grep -q "^chunk $key 6 $crc [0-9a-f]\{16\}\$" digest || { echo "the crc32 of $key is not $crc:"; cat digest; exit 1; }
 expect 0 '*"key":"player:Ann Lee"*' "" "$varve" digest world --json
 
-expect 0 "2 chunks, 0 entities, 1 players and 1 globals converted, 28 bytes" "" "$varve" convert world copy --to nebula
+expect 0 "2 chunks, 0 entities, 1 player and 1 global converted, 28 bytes" "" "$varve" convert world copy --to nebula
 expect 0 "$(<digest)" "" "$varve" digest copy
 expect 3 "" "copy exists already" "$varve" convert world copy --to nebula
 expect 0 '*"converted": true*' "" "$varve" convert world copy2 --to nebula --json
@@ -143,13 +148,13 @@ expect 0 $'chunk:0,3,-2,0\t6' "" "$varve" ls world
 file=copy/chunks/0_3_-2_0.chunk
 [[ -f $file ]] || { echo "$file is not there"; exit 1; }
 printf 'junk' >"$file"
-expect 1 "*$key: *" "problems in" "$varve" verify copy
+expect 1 "*$key: *" "1 problem in 4 records" "$varve" verify copy
 expect 1 '*"key": "chunk:0,3,-2,0"*' "" "$varve" verify copy --json
 expect 3 "" "$key" "$varve" get copy $key
 expect 1 "$(grep -v "^chunk $key" digest)" "$key" "$varve" digest copy
-expect 3 "*$key: *" "1 records would be left out" "$varve" convert copy copy3 --to nebula
+expect 3 "*$key: *" "so nothing was written" "$varve" convert copy copy3 --to nebula
 [[ ! -e copy3 ]] || { echo "a refused convert left something"; exit 1; }
-expect 1 "*1 chunks, 0 entities, 1 players and 1 globals converted*" "left out" "$varve" convert copy copy3 --to nebula --lossy
+expect 1 "*1 chunk, 0 entities, 1 player and 1 global converted*" "left out" "$varve" convert copy copy3 --to nebula --lossy
 expect 0 "$(grep -v "^chunk $key" digest)" "" "$varve" digest copy3
 expect 0 "" "" "$varve" put copy $key stone
 expect 0 "$(<digest)" "" "$varve" digest copy
@@ -162,3 +167,46 @@ expect 0 "" "" "$varve" put copy global:short stone
 exec 5>&-
 wait
 expect 0 "" "" "$varve" get copy global:long
+
+# Whatever moment a convert is killed at, there is a whole copy or none.
+mkdir payloads
+for i in {1..40}; do
+  head -c 20000 /dev/urandom >payloads/$i
+  "$varve" put large "chunk:1,$i,0,0" payloads/$i --format nebula
+done
+"$varve" digest large >digest
+for delay_s in 0.005 0.01 0.02 0.04 0.08 0.16 0.32 0.64; do
+  timeout --signal=KILL $delay_s "$varve" convert large large_copy --to nebula >/dev/null 2>&1 || true
+  if [[ -e large_copy ]]; then
+    expect 0 "$(<digest)" "" "$varve" digest large_copy
+    rm -r large_copy
+  fi
+done
+expect 0 "*40 chunks*" "" "$varve" convert large large_copy --to nebula
+expect 0 "$(<digest)" "" "$varve" digest large_copy
+[[ ! -e large_copy.unfinished-convert ]] || { echo "an unfinished convert was left behind"; exit 1; }
+
+# --- The manual -------------------------------------------------------------------------
+
+# Every command in a ```console block of docs/tool.md prints what stands below it.
+mkdir manual
+cd manual
+PATH=$build_dir:$PATH
+command= expected= count=0
+check_command() {
+  local printed
+  [[ -n $command ]] || return 0
+  printed=$(bash -c "$command" 2>&1) || true
+  [[ $printed == "${expected%$'\n'}" ]] || { printf 'docs/tool.md: %s prints\n%s\nnot\n%s\n' "$command" "$printed" "$expected"; exit 1; }
+  count=$((count + 1)) command= expected=
+}
+while IFS= read -r line; do
+  if [[ $line == '$ '* ]]; then
+    check_command
+    command=${line#'$ '}
+  else
+    expected+=$line$'\n'
+  fi
+done < <(awk '/^```/ { inside = ($0 == "```console"); next } inside' "$source_dir/docs/tool.md")
+check_command
+((count >= 15)) || { echo "docs/tool.md: only $count commands were found"; exit 1; }
