@@ -12,3 +12,9 @@ pkg_check_modules(zstd REQUIRED IMPORTED_TARGET GLOBAL libzstd)
 pkg_check_modules(deflate REQUIRED IMPORTED_TARGET GLOBAL libdeflate)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
 pkg_check_modules(isal REQUIRED IMPORTED_TARGET GLOBAL libisal)
+
+# The tool's own; a game that embeds the library needs neither.
+if(VARVE_TOOL)
+  find_package(CLI11 REQUIRED)
+  find_package(nlohmann_json REQUIRED)
+endif()

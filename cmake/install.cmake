@@ -1,4 +1,4 @@
-# What `cmake --install` lays down: headers, the library, a CMake package and a
+# What `cmake --install` lays down: headers, the library, the tool, a CMake package and a
 # pkg-config file. Both packages name the third-party libraries the rooms use.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -56,3 +56,6 @@ install(EXPORT varve NAMESPACE varve:: FILE varve-targets.cmake DESTINATION ${pa
 install(FILES ${PROJECT_BINARY_DIR}/varve-config.cmake ${PROJECT_BINARY_DIR}/varve-config-version.cmake
   DESTINATION ${package_dir})
 install(FILES ${PROJECT_BINARY_DIR}/varve.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(VARVE_TOOL)
+  install(TARGETS varve_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()

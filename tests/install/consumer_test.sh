@@ -31,6 +31,10 @@ rm -rf "$scratch"
 cmake --install "$build_dir" --prefix "$prefix" >/dev/null
 diff -r "$source_dir/include/varve" "$prefix/include/varve"
 
+if [[ $(cached VARVE_TOOL) == ON ]]; then
+  [[ $("$prefix/bin/varve" --version) == "varve $major_minor_patch" ]] || { echo "the installed tool does not run"; exit 1; }
+fi
+
 # The simulated disk is for tests: its room says NOT_SHIPPED.
 simulated=$(nm -C "$prefix"/lib/libvarve.* 2>/dev/null | grep -c "varve::sim::" || true)
 if [[ $simulated != 0 ]]; then

@@ -51,31 +51,31 @@ expect_no() { # expect_no TEXT: the last command ran nothing like it
 }
 
 # A build folder has the parts that were asked for, and CMake's cache says which it has.
-expect 0 "-DVARVE_TESTS=OFF -DVARVE_BENCH=OFF -DVARVE_FUZZ=OFF -DVARVE_EXAMPLES=OFF" "$tree/dev" build
-expect 0 "-DVARVE_TESTS=ON -DVARVE_BENCH=ON -DVARVE_FUZZ=ON -DVARVE_EXAMPLES=ON" "$tree/dev" test
+expect 0 "-DVARVE_TOOL=ON -DVARVE_TESTS=OFF -DVARVE_BENCH=OFF -DVARVE_FUZZ=OFF -DVARVE_EXAMPLES=OFF" "$tree/dev" build
+expect 0 "-DVARVE_TOOL=ON -DVARVE_TESTS=ON -DVARVE_BENCH=ON -DVARVE_FUZZ=ON -DVARVE_EXAMPLES=ON" "$tree/dev" test
 expect 0 "run build/release" "$tree/dev" test
 expect_no "cmake --preset"
 (cd "$tree" && cmake --preset release -DVARVE_TESTS=OFF -DVARVE_BENCH=ON -DVARVE_FUZZ=OFF)
-expect 0 "-DVARVE_TESTS=ON -DVARVE_BENCH=ON -DVARVE_FUZZ=ON -DVARVE_EXAMPLES=ON" "$tree/dev" test
+expect 0 "-DVARVE_TOOL=ON -DVARVE_TESTS=ON -DVARVE_BENCH=ON -DVARVE_FUZZ=ON -DVARVE_EXAMPLES=ON" "$tree/dev" test
 expect 0 "cmake --build build/release" "$tree/dev" build
 expect_no "cmake --preset"
 touch "$tree/CMakePresets.json"
-expect 0 "-DVARVE_TESTS=ON -DVARVE_BENCH=ON -DVARVE_FUZZ=ON -DVARVE_EXAMPLES=ON" "$tree/dev" build
-expect 0 "-DVARVE_TESTS=OFF -DVARVE_BENCH=OFF -DVARVE_FUZZ=ON -DVARVE_EXAMPLES=OFF" "$tree/dev" build --preset fuzz
+expect 0 "-DVARVE_TOOL=ON -DVARVE_TESTS=ON -DVARVE_BENCH=ON -DVARVE_FUZZ=ON -DVARVE_EXAMPLES=ON" "$tree/dev" build
+expect 0 "-DVARVE_TOOL=OFF -DVARVE_TESTS=OFF -DVARVE_BENCH=OFF -DVARVE_FUZZ=ON -DVARVE_EXAMPLES=OFF" "$tree/dev" build --preset fuzz
 
 # The demo needs the library and the examples, and runs where it was called.
 stub_folder=$tree/build/release/examples
 mkdir -p "$stub_folder"
 stub "$stub_folder/game_loop" <<<'echo "in $PWD"'
 rm "$tree/build/release/build.ninja"
-expect 0 "-DVARVE_TESTS=OFF -DVARVE_BENCH=OFF -DVARVE_FUZZ=OFF -DVARVE_EXAMPLES=ON" "$tree/dev" demo
+expect 0 "-DVARVE_TOOL=OFF -DVARVE_TESTS=OFF -DVARVE_BENCH=OFF -DVARVE_FUZZ=OFF -DVARVE_EXAMPLES=ON" "$tree/dev" demo
 lacking="liblmdb-dev libgtest-dev" expect 0 "game_loop memory:here" "$tree/dev" demo memory:here
 expect_no "cmake --preset"
 expect_no "apt-get"
 (cd "$scratch/elsewhere" && expect 0 "in $scratch/elsewhere" "$tree/dev" demo)
 
 # Packages: what is not built needs none; an archive out of reach is not the end.
-lacking=liblmdb-dev expect 0 "-DVARVE_TESTS=ON -DVARVE_BENCH=OFF -DVARVE_FUZZ=ON -DVARVE_EXAMPLES=ON" "$tree/dev" test --asan
+lacking=liblmdb-dev expect 0 "-DVARVE_TOOL=ON -DVARVE_TESTS=ON -DVARVE_BENCH=OFF -DVARVE_FUZZ=ON -DVARVE_EXAMPLES=ON" "$tree/dev" test --asan
 expect_no "apt-get"
 lacking=liblmdb-dev failing=update expect 0 "Warning: apt-get update failed" "$tree/dev" test
 lacking=liblmdb-dev failing=update expect 0 "apt-get install --no-install-recommends -y liblmdb-dev" "$tree/dev" test

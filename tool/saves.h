@@ -1,0 +1,32 @@
+// Opening saves, and what opening them found, in the words of the tool.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tool/command.h"
+#include "varve/format.h"
+#include "varve/key.h"
+#include "varve/store.h"
+
+namespace varve::tool {
+
+// Opens a save without changing anything on the disk, whoever writes it meanwhile.
+Result<std::unique_ptr<Store>> look_at(std::string_view path);
+
+// One sentence for each thing a crash of the last writer left behind.
+std::vector<std::string> crash_notes(const OpenReport& report);
+
+// "nebula, pxsw", for messages and help.
+std::string format_names();
+
+// "1 record", "2 records".
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many);
+
+// "chunk:3,-2" or, since it cannot be anything else, "3,-2".
+Result<ChunkPos> parse_position(std::string_view text);
+
+}  // namespace varve::tool
