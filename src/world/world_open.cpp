@@ -51,6 +51,18 @@ Result<AutosaveConfig> choose_autosave(const Store& store, const WorldOptions& o
   return *options.autosave;
 }
 
+// What the store had to mend or could not, for whoever keeps the log.
+void log_opening(Logger& logger, const OpenReport& report) {
+  if (!logger.enabled()) return;
+  if (report.finished_commit)
+    logger.log(LogLevel::info, "the save was not closed; a commit it had made was finished");
+  if (report.dropped_tail)
+    logger.log(LogLevel::info, "the save was not closed; a commit it had not made was dropped");
+  for (const RecordProblem& problem : report.problems)
+    logger.log(LogLevel::error, "part of the save is damaged and was worked around",
+               {{"key", problem.key}, {"error", problem.error.message()}});
+}
+
 }  // namespace
 
 Status check_autosave(const AutosaveConfig& config, const Capabilities& can) {
@@ -74,6 +86,7 @@ Result<std::unique_ptr<World>> World::on(std::unique_ptr<Store> store, WorldOpti
     auto core = std::make_shared<Core>(std::move(store), std::move(options), autosave);
     std::unique_ptr<World> world(new World(core));
     core->owner = world.get();
+    log_opening(core->logger, core->store->open_report());
     return world;
   });
 }

@@ -50,6 +50,7 @@ class HookedStore final : public Store {
 
   const Capabilities& capabilities() const override { return inner_->capabilities(); }
   const StoreDefaults& defaults() const override { return inner_->defaults(); }
+  OpenReport open_report() const override { return inner_->open_report(); }
 
   Result<CommitStats> commit(const Commit& commit, Progress& progress) override {
     ++control_.commit_count;

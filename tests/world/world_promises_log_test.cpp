@@ -1,6 +1,7 @@
 // What the headers promise about the log.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/scratch_dir.h"
 #include "world/sample_world.h"
 
 namespace varve::test {
@@ -59,6 +61,27 @@ void live_through_good_and_bad(FlatWorld& flat, const std::function<void(std::st
   ASSERT_TRUE(flat.world->request({5, 6}));
   flat.update_until([](const UpdateReport& report) { return !report.failed.empty(); });
   then("not loaded in the background");
+}
+
+TEST(WorldPromises, TheLogTellsWhatOpeningTheSaveFound) {
+  const ScratchDir dir;
+  const std::string path = dir.file("world");
+  ASSERT_TRUE(World::create(path, {.format = "nebula"}).value()->close());
+  {
+    std::fstream catalog(path + "/varve/catalog", std::ios::in | std::ios::out | std::ios::binary);
+    catalog.seekp(40);
+    catalog << "!";
+    ASSERT_TRUE(catalog.good());
+  }
+  Log log;
+  const auto world = World::open(path, {.log = log.callback()});
+  ASSERT_TRUE(world) << world.error().message();
+  const std::vector<LogEvent> events = log.take();
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].level, LogLevel::error);
+  EXPECT_EQ(field(events[0], "key"), path + "/varve/catalog");
+  EXPECT_NE(field(events[0], "error").find("damaged"), std::string::npos);
+  EXPECT_TRUE((*world)->close());
 }
 
 TEST(WorldPromises, TheLogTellsWhatWasSavedAndWhatFailed) {

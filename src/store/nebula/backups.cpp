@@ -59,8 +59,15 @@ void Backups::note(const std::vector<IndexChange>& changes) {
 
 bool Backups::is_free(std::size_t number, const SaveIndex& save) const {
   const auto& slot = slots_[number - 1];
-  return !slot ||
-         (slot->behind.empty() && is_same_generation(slot->index, index_before(number, save)));
+  if (!slot) return true;
+  const SaveIndex& in_front = index_before(number, save);
+  if (!is_same_generation(slot->index, in_front)) return false;
+  // Files of a commit that failed were noted and are the same all the same.
+  return std::none_of(slot->behind.begin(), slot->behind.end(), [&](const RecordKey& key) {
+    const FileEntry* a = slot->index.find(key);
+    const FileEntry* b = in_front.find(key);
+    return (a == nullptr) != (b == nullptr) || (a != nullptr && *a != *b);
+  });
 }
 
 Result<std::uint64_t> Backups::rotate(const SaveIndex& save, std::uint32_t count) {

@@ -30,7 +30,6 @@ Status find_strays(Vfs& vfs, const SaveLayout& layout, const SaveIndex& index,
     const auto entries = vfs.list(layout.in(folder));
     if (!entries && entries.error().code() == ErrorCode::not_found) continue;
     if (!entries) return entries.error();
-    KeySet known;
     for (const DirEntry& entry : *entries) {
       const auto key = key_of_file(folder, entry.name);
       if (key && index.find(*key) != nullptr) continue;
