@@ -10,9 +10,12 @@
 // the global `file:world.ron`. docs/formats/nebula_v1.md has every byte.
 //
 // Decoders take bytes from anywhere: what they refuse is `corruption`, or `unsupported`
-// for a version from the future. What they allocate is bounded by their input: 32 times its
-// size for bytes, 256 times for RON. Encoders refuse what could not be read back as
-// invalid_argument.
+// for a version from the future. What they allocate is bounded by their input: 64 times its
+// size for bytes, 256 times for RON, and for a chunk two times its cells. Encoders refuse
+// what could not be read back as invalid_argument.
+//
+// Thread safety: all functions may be called from any thread. Nothing throws; only a
+// VoxelChunk may where Chunk says so.
 #pragma once
 
 #include <array>

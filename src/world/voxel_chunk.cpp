@@ -8,6 +8,7 @@
 #include "base/endian.h"
 #include "base/try.h"
 #include "store/nebula/nvck.h"
+#include "store/out_of_memory.h"
 #include "varve/nebula.h"
 
 namespace varve::nebula {
@@ -94,10 +95,12 @@ VoxelChunk::VoxelChunk(const VoxelChunk&) = default;
 VoxelChunk::~VoxelChunk() = default;
 
 Result<std::unique_ptr<VoxelChunk>> VoxelChunk::decode(ByteView payload) {
-  const auto cells = std::make_unique_for_overwrite<VoxelType[]>(kCellCount);
-  const Cells flat(cells.get(), kCellCount);
-  VARVE_TRY(decode_nvck(payload, flat));
-  return std::make_unique<VoxelChunk>(flat);
+  return or_out_of_memory([&]() -> Result<std::unique_ptr<VoxelChunk>> {
+    const auto cells = std::make_unique_for_overwrite<VoxelType[]>(kCellCount);
+    const Cells flat(cells.get(), kCellCount);
+    VARVE_TRY(decode_nvck(payload, flat));
+    return std::make_unique<VoxelChunk>(flat);
+  });
 }
 
 VoxelType VoxelChunk::at(std::size_t cell_index) const noexcept {
@@ -142,9 +145,11 @@ Result<bool> VoxelChunk::set(Cell cell, VoxelType type) {
   }
   const std::size_t index = cell.index();
   if (at(index) == type) return false;
-  own_section(index / kSectionCellCount).cells[index % kSectionCellCount] = type;
-  mark_changed();
-  return true;
+  return or_out_of_memory([&]() -> Result<bool> {
+    own_section(index / kSectionCellCount).cells[index % kSectionCellCount] = type;
+    mark_changed();
+    return true;
+  });
 }
 
 Bytes VoxelChunk::edit_of(Cell cell, VoxelType type) {

@@ -142,6 +142,15 @@ TEST(VoxelChunk, WithoutMemoryAnEditIsMadeWholeOrNot) {
   }
 }
 
+TEST(VoxelChunk, WithoutMemoryItSaysSo) {
+  const ChunkRef ref = chunk_of(0);
+  const Bytes bytes = hex("4e56434b 02 00 0100 0000 00");
+  const test::AllocationFailure failure(0);
+  EXPECT_EQ(writable(ref).set({1, 2, 3}, 7).error().code(), ErrorCode::out_of_space);
+  EXPECT_FALSE(ChunkAccess::take_changed(writable(ref)));
+  EXPECT_EQ(VoxelChunk::decode(bytes).error().code(), ErrorCode::out_of_space);
+}
+
 TEST(VoxelChunk, IsEncodedAndDecoded) {
   BufferPool pool;
   VoxelChunk chunk;

@@ -6,6 +6,7 @@
 #include "base/try.h"
 #include "store/nebula/component_codec.h"
 #include "store/nebula/scene_records.h"
+#include "store/out_of_memory.h"
 #include "varve/nebula.h"
 
 namespace varve::nebula {
@@ -31,13 +32,7 @@ void write_record(ByteWriter& out, const EntityRecord& record) {
   for (const std::string& path : record.prefabs) w.text(path);
 }
 
-}  // namespace
-
-bool is_reserved(std::string_view type_name) noexcept {
-  return type_name == kParentsComponent || type_name == kOwnerComponent;
-}
-
-Result<Bytes> encode_entity(const EntityRecord& record) {
+Result<Bytes> record_bytes(const EntityRecord& record) {
   if (const char* problem = problem_of(record)) {
     return invalid_argument(fmt::format("entity record: {}", problem));
   }
@@ -48,7 +43,7 @@ Result<Bytes> encode_entity(const EntityRecord& record) {
 }
 
 // docs/formats/nebula_v1.md#entity-records. Keep the field order and that table in step.
-Result<EntityRecord> decode_entity(ByteView data) {
+Result<EntityRecord> read_record(ByteView data) {
   PostcardReader p(data);
   EntityRecord record;
   record.name = read_name(p);
@@ -70,6 +65,20 @@ Result<EntityRecord> decode_entity(ByteView data) {
     return corruption("entity record: an integer is longer than it has to be");
   }
   return record;
+}
+
+}  // namespace
+
+bool is_reserved(std::string_view type_name) noexcept {
+  return type_name == kParentsComponent || type_name == kOwnerComponent;
+}
+
+Result<Bytes> encode_entity(const EntityRecord& record) {
+  return or_out_of_memory([&] { return record_bytes(record); });
+}
+
+Result<EntityRecord> decode_entity(ByteView data) {
+  return or_out_of_memory([&] { return read_record(data); });
 }
 
 }  // namespace varve::nebula

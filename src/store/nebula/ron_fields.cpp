@@ -16,11 +16,11 @@ Result<ron::Value> parse_ron(std::string_view text) {
 
 Result<const ron::Record*> struct_of(const ron::Value& value, std::string_view name) {
   const auto* record = value.as<ron::Record>();
-  if (record == nullptr) return corruption(fmt::format("expected a struct {} with fields", name));
-  if (!record->name.empty() && record->name != name) {
-    return corruption(fmt::format("expected a struct {}, found {}", name, record->name));
-  }
-  return record;
+  if (record != nullptr && (record->name.empty() || record->name == name)) return record;
+  const std::string expected =
+      name.empty() ? "a struct without a name" : fmt::format("a struct {}", name);
+  if (record == nullptr) return corruption(fmt::format("expected {} with fields", expected));
+  return corruption(fmt::format("expected {}, found {}", expected, record->name));
 }
 
 Result<const ron::Record*> closed_struct_of(const ron::Value& value, std::string_view name,

@@ -2,6 +2,7 @@
 
 #include "base/try.h"
 #include "store/nebula/component_codec.h"
+#include "store/out_of_memory.h"
 #include "varve/nebula.h"
 
 namespace varve::nebula {
@@ -22,10 +23,8 @@ SceneEntity read_entity(PostcardReader& p) {
   return entity;
 }
 
-}  // namespace
-
 // docs/formats/nebula_v1.md#entitiesbin. Keep the field order and that table in step.
-Result<Scene> decode_scene(ByteView nscd) {
+Result<Scene> read_scene(ByteView nscd) {
   PostcardReader p(nscd);
   p.bytes_below().expect(kMagic);
   Scene scene{.version = p.u32()};
@@ -53,7 +52,7 @@ Result<Scene> decode_scene(ByteView nscd) {
   return scene;
 }
 
-Result<Bytes> encode_scene(const Scene& scene) {
+Result<Bytes> scene_bytes(const Scene& scene) {
   if (scene.version != kSceneVersion) {
     return invalid_argument(
         fmt::format("scene: version {} cannot be written, only {}", scene.version, kSceneVersion));
@@ -84,6 +83,16 @@ Result<Bytes> encode_scene(const Scene& scene) {
   }
   if (!out.ok()) return invalid_argument("scene: the path of a prefab is not UTF-8");
   return out.take();
+}
+
+}  // namespace
+
+Result<Scene> decode_scene(ByteView nscd) {
+  return or_out_of_memory([&] { return read_scene(nscd); });
+}
+
+Result<Bytes> encode_scene(const Scene& scene) {
+  return or_out_of_memory([&] { return scene_bytes(scene); });
 }
 
 }  // namespace varve::nebula

@@ -8,6 +8,7 @@
 
 #include "base/try.h"
 #include "store/nebula/ron_fields.h"
+#include "store/out_of_memory.h"
 
 namespace varve::nebula {
 namespace {
@@ -222,7 +223,9 @@ Result<Scene> to_scene(const SceneRecords& records) { return SceneBuilder(record
 
 // --- For games and tools -------------------------------------------------------------
 
-Result<std::vector<EntityChange>> to_changes(const Scene& scene) {
+namespace {
+
+Result<std::vector<EntityChange>> changes_of(const Scene& scene) {
   VARVE_ASSIGN(SceneRecords records, to_records(scene));
   if (!records.loose_relationships.empty()) {
     const Relationship& loose = records.loose_relationships.front();
@@ -240,7 +243,7 @@ Result<std::vector<EntityChange>> to_changes(const Scene& scene) {
   return changes;
 }
 
-Result<Scene> to_scene(const StoreView& view) {
+Result<Scene> scene_of(const StoreView& view) {
   SceneRecords records;
   Status read;
   VARVE_TRY(view.list_entities({}, [&](const EntityInfo& info) {
@@ -258,6 +261,16 @@ Result<Scene> to_scene(const StoreView& view) {
   }));
   VARVE_TRY(read);
   return to_scene(records);
+}
+
+}  // namespace
+
+Result<std::vector<EntityChange>> to_changes(const Scene& scene) {
+  return or_out_of_memory([&] { return changes_of(scene); });
+}
+
+Result<Scene> to_scene(const StoreView& view) {
+  return or_out_of_memory([&] { return scene_of(view); });
 }
 
 }  // namespace varve::nebula

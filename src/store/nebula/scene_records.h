@@ -1,4 +1,4 @@
-// Scenes as records of a store, and back.
+// Scenes as records of a store, and back. Memory that runs out is thrown here, not returned.
 //
 // A scene names entities by their places in its list, a store by their stable ids. What a
 // scene has no word for is kept in components of ours, which the original program carries

@@ -2,6 +2,7 @@
 
 #include "base/try.h"
 #include "store/nebula/ron_fields.h"
+#include "store/out_of_memory.h"
 #include "varve/nebula.h"
 
 namespace varve::nebula {
@@ -177,21 +178,25 @@ ron::Value value_of(const Scene& scene) {
 }  // namespace
 
 Result<Scene> parse_scene(std::string_view ron) {
-  const auto value = parse_ron(ron);
-  if (!value) return value.error().with_context(kWhat);
-  auto scene = read_scene(*value);
-  if (!scene) return scene.error().with_context(kWhat);
-  return scene;
+  return or_out_of_memory([&]() -> Result<Scene> {
+    const auto value = parse_ron(ron);
+    if (!value) return value.error().with_context(kWhat);
+    auto scene = read_scene(*value);
+    if (!scene) return scene.error().with_context(kWhat);
+    return scene;
+  });
 }
 
 Result<std::string> write_scene(const Scene& scene) {
-  if (scene.version != kSceneVersion) {
-    return invalid_argument(
-        fmt::format("scene: version {} cannot be written, only {}", scene.version, kSceneVersion));
-  }
-  auto text = ron::write_pretty(value_of(scene));
-  if (!text) return text.error().with_context(kWhat);
-  return text;
+  return or_out_of_memory([&]() -> Result<std::string> {
+    if (scene.version != kSceneVersion) {
+      return invalid_argument(fmt::format("scene: version {} cannot be written, only {}",
+                                          scene.version, kSceneVersion));
+    }
+    auto text = ron::write_pretty(value_of(scene));
+    if (!text) return text.error().with_context(kWhat);
+    return text;
+  });
 }
 
 }  // namespace varve::nebula

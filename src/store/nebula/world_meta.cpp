@@ -5,6 +5,7 @@
 
 #include "base/try.h"
 #include "store/nebula/ron_fields.h"
+#include "store/out_of_memory.h"
 #include "varve/nebula.h"
 
 namespace varve::nebula {
@@ -61,6 +62,10 @@ Result<WorldMeta> read_meta(std::string_view text) {
 }
 
 Result<ron::Record> record_of(const WorldMeta& meta) {
+  if (meta.save_version != kSaveVersion) {
+    return invalid_argument(
+        fmt::format("save_version {} cannot be written, only {}", meta.save_version, kSaveVersion));
+  }
   ron::Record record;
   record.fields = {{"save_version", {ron::Integer::of(meta.save_version)}},
                    {"seed", {ron::Integer::of(meta.seed)}},
@@ -85,21 +90,21 @@ Result<ron::Record> record_of(const WorldMeta& meta) {
 }  // namespace
 
 Result<WorldMeta> decode_meta(std::string_view text) {
-  auto meta = read_meta(text);
-  if (!meta) return meta.error().with_context(kWhat);
-  return meta;
+  return or_out_of_memory([&]() -> Result<WorldMeta> {
+    auto meta = read_meta(text);
+    if (!meta) return meta.error().with_context(kWhat);
+    return meta;
+  });
 }
 
 Result<std::string> encode_meta(const WorldMeta& meta) {
-  if (meta.save_version != kSaveVersion) {
-    return invalid_argument(fmt::format("{}: save_version {} cannot be written, only {}", kWhat,
-                                        meta.save_version, kSaveVersion));
-  }
-  auto record = record_of(meta);
-  if (!record) return record.error().with_context(kWhat);
-  auto text = ron::write_pretty(ron::Value{*std::move(record)});
-  if (!text) return text.error().with_context(kWhat);
-  return text;
+  return or_out_of_memory([&]() -> Result<std::string> {
+    auto record = record_of(meta);
+    if (!record) return record.error().with_context(kWhat);
+    auto text = ron::write_pretty(ron::Value{*std::move(record)});
+    if (!text) return text.error().with_context(kWhat);
+    return text;
+  });
 }
 
 }  // namespace varve::nebula

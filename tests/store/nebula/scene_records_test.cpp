@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "store/nebula/sample_scene.h"
+#include "support/allocation_watch.h"
 #include "support/bytes_text.h"
 #include "support/golden.h"
 #include "varve/format.h"
@@ -193,6 +194,45 @@ TEST(SceneChanges, ASceneGoesIntoASaveAndComesBack) {
   EXPECT_TRUE(scene.error().message().starts_with("entity:7: ")) << scene.error().message();
   ASSERT_TRUE((*store)->close().ok());
   EXPECT_FALSE(to_scene(**store).ok()) << "it is closed";
+}
+
+// Calls `call` with ever more memory until it succeeds.
+template <class Call>
+void expect_out_of_space_until_it_succeeds(const Call& call) {
+  for (std::size_t index = 0;; ++index) {
+    ASSERT_LT(index, 10'000u);
+    const auto result = [&] {
+      const varve::test::AllocationFailure failure(index);
+      return call();
+    }();
+    if (result.ok()) return;
+    ASSERT_EQ(result.error().code(), ErrorCode::out_of_space) << result.error().message();
+  }
+}
+
+TEST(SceneChanges, WithoutMemoryEveryCallSaysSo) {
+  const Scene scene = test::example_scene();
+  const Bytes nscd = *encode_scene(scene);
+  const std::string text = *write_scene(scene);
+  const EntityRecord record = record_at(*to_records(scene), 1);
+  const Bytes data = *encode_entity(record);
+  const WorldMeta meta{.display_name = "a name that needs memory of its own",
+                       .other_fields = {{"label", "[1, 2, 3]"}}};
+  const std::string meta_text = *encode_meta(meta);
+  expect_out_of_space_until_it_succeeds([&] { return decode_scene(nscd); });
+  expect_out_of_space_until_it_succeeds([&] { return encode_scene(scene); });
+  expect_out_of_space_until_it_succeeds([&] { return parse_scene(text); });
+  expect_out_of_space_until_it_succeeds([&] { return write_scene(scene); });
+  expect_out_of_space_until_it_succeeds([&] { return decode_entity(data); });
+  expect_out_of_space_until_it_succeeds([&] { return encode_entity(record); });
+  expect_out_of_space_until_it_succeeds([&] { return to_changes(scene); });
+  expect_out_of_space_until_it_succeeds([&] { return decode_meta(meta_text); });
+  expect_out_of_space_until_it_succeeds([&] { return encode_meta(meta); });
+
+  auto store = (*find_format("memory"))->create("memory:scene-memory");
+  Progress progress;
+  ASSERT_TRUE((*store)->commit({.tick = 1, .entities = *to_changes(scene)}, progress).ok());
+  expect_out_of_space_until_it_succeeds([&] { return to_scene(**store); });
 }
 
 TEST(SceneChanges, ReferencesToPlacesThatAreNotThereAreRefused) {
