@@ -98,7 +98,7 @@ Result<Outcome> convert(const Conversion& conversion, const Format& format, Stre
 void print_text(const Conversion& conversion, const Outcome& outcome, Streams& streams) {
   const CopyReport& report = outcome.report;
   for (const RecordProblem& each : report.left_out) {
-    streams.out << each.key << ": " << each.error.message() << '\n';
+    streams.out << problem_line(each.key, each.error) << '\n';
   }
   if (outcome.refused) {
     say(streams, fmt::format("{} cannot be converted to {} whole, see the list, so nothing was "
