@@ -171,9 +171,9 @@ expect 0 "$(grep -v "^chunk $key" digest)" "" "$varve" digest copy3
 expect 0 "" "" "$varve" put copy $key stone
 expect 0 "$(<digest)" "" "$varve" digest copy
 
-# Somebody writes the save: it is read all the same, and not written.
+# A put that waits for its input keeps nobody out meanwhile.
 mkfifo held
-"$varve" put copy global:long held & # waits for its input before it opens the save
+"$varve" put copy global:long held &
 exec 5>held
 expect 0 "" "" "$varve" put copy global:short stone
 exec 5>&-
