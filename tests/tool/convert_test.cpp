@@ -202,6 +202,14 @@ TEST_F(ToolConvert, AStaleUnfinishedOneIsRemoved) {
   EXPECT_EQ(varve({"digest", copy()}).out, varve({"digest", save}).out);
 }
 
+TEST_F(ToolConvert, ASlashBehindTheTargetIsNoPlaceOfItsOwn) {
+  make_save(path("world"), "nebula", {});
+  const Said said = varve({"convert", path("world/"), path("copy/"), "--to", "nebula"});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_TRUE(exists(path("copy/world.ron")));
+  EXPECT_FALSE(exists(path("copy.unfinished-convert")));
+}
+
 TEST_F(ToolConvert, AFormatThatForgetsIsRefused) {
   const std::string save = sample_save();
   const Said said = varve({"convert", save, "memory:copy", "--to", "memory"});
