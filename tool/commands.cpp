@@ -90,6 +90,8 @@ int run(Args args, Streams& streams) {
 }
 
 void say(Streams& streams, std::string_view sentence) {
+  // On a terminal both appear in the order in which they were said.
+  streams.out.flush();
   streams.err << "varve: " << sentence << '\n';
 }
 

@@ -33,6 +33,12 @@ struct Outcome {
   bool refused = false;
 };
 
+// Beside the target, not in it: "copy/" and "copy" are one place.
+std::string unfinished_path(std::string target) {
+  while (target.size() > 1 && target.ends_with('/')) target.pop_back();
+  return target + std::string(kUnfinishedSuffix);
+}
+
 Status is_free(const std::string& path) {
   const auto there = detect_format(path);
   if (!there && there.error().code() == ErrorCode::not_found) return {};
@@ -77,7 +83,7 @@ Result<Outcome> convert(const Conversion& conversion, const Format& format, Stre
 
   // Under another name until it is whole: whatever interrupts this leaves nothing at the
   // path itself, and the next attempt removes what is left.
-  const std::string unfinished = conversion.target + std::string(kUnfinishedSuffix);
+  const std::string unfinished = unfinished_path(conversion.target);
   if (Status removed = format.remove(unfinished); !removed) return removed.error();
   auto target = format.create(unfinished);
   if (!target) return target.error();
@@ -98,7 +104,7 @@ Result<Outcome> convert(const Conversion& conversion, const Format& format, Stre
 void print_text(const Conversion& conversion, const Outcome& outcome, Streams& streams) {
   const CopyReport& report = outcome.report;
   for (const RecordProblem& each : report.left_out) {
-    streams.out << each.key << ": " << each.error.message() << '\n';
+    streams.out << problem_line(each.key, each.error) << '\n';
   }
   if (outcome.refused) {
     say(streams, fmt::format("{} cannot be converted to {} whole, see the list, so nothing was "

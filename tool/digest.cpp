@@ -47,7 +47,7 @@ Result<Digests> digest_all(const StoreView& view, bool json, Progress& progress)
     } else if (record.error().code() == ErrorCode::corruption) {
       digests.damaged.push_back({.key = to_string(info.key), .error = record.error()});
     } else {
-      status = record.error().with_context(to_string(info.key));
+      status = Error(record.error().code(), problem_line(to_string(info.key), record.error()));
     }
     return status.has_value();
   });
@@ -87,7 +87,7 @@ int run_digest(Args args, Streams& streams) {
     streams.out << line << '\n';
   }
   for (const RecordProblem& problem : digests->damaged) {
-    say(streams, fmt::format("{}: {}: {}", save, problem.key, problem.error.message()));
+    say(streams, save + ": " + problem_line(problem.key, problem.error));
   }
   return digests->damaged.empty() ? kDone : kProblems;
 }

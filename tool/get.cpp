@@ -42,7 +42,7 @@ int run_get(Args args, Streams& streams) {
   if (!store) return could_not(streams, store.error());
   const auto record = read_record(**store, *key);
   if (!record) {
-    return could_not(streams, fmt::format("{}: {}: {}", save, key_text, record.error().message()));
+    return could_not(streams, save + ": " + problem_line(key_text, record.error()));
   }
   if (!*record) {
     return could_not(streams,

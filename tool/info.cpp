@@ -123,7 +123,7 @@ void print_text(const std::string& save, const Store& store, const Sums& sums, s
   for (const std::string& note : crash_notes(report)) out << "\nnote: " << note << '\n';
   if (!report.problems.empty()) out << "\ndamage found on opening\n";
   for (const RecordProblem& problem : report.problems) {
-    out << fmt::format("  {}: {}\n", problem.key, problem.error.message());
+    out << "  " << problem_line(problem.key, problem.error) << '\n';
   }
 }
 

@@ -34,7 +34,6 @@ int main(int argc, char** argv) {
   // A reader that went away is an error of the write, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
   std::ios::sync_with_stdio(false);
-  // Progress, warnings and errors appear in their order.
   OutputBuffer buffer(STDOUT_FILENO);
   std::ostream out(&buffer);
   Streams streams{std::cin, out, std::cerr, ::isatty(STDERR_FILENO) == 1};

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "tool/carry.h"
+#include "tool/saves.h"
 
 namespace varve::tool {
 namespace {
@@ -106,7 +107,7 @@ Status RecordCopy::copy_record(const RecordInfo& info) {
     leave_out(key, read.error());
     return {};
   }
-  if (!read) return read.error().with_context(key);
+  if (!read) return Error(read.error().code(), problem_line(key, read.error()));
   if (!*read) return busy(key + ": it was erased meanwhile; try again");
   const Record& record = **read;
 
@@ -163,7 +164,8 @@ Status RecordCopy::compare(const StoreView& copied, Progress& progress) const {
     const auto written = copied_.find(key);
     const auto read = read_record(copied, info.key);
     if (!read) {
-      status = read.error().with_context("the copy cannot be read: " + key);
+      status =
+          Error(read.error().code(), "the copy cannot be read: " + problem_line(key, read.error()));
     } else if (written == copied_.end()) {
       status = differs(key, "was not written");
     } else if (!*read || digest_of(**read) != written->second) {

@@ -28,7 +28,9 @@ Status erase(Store& store, const std::vector<RecordKey>& keys, std::vector<Recor
   for (const RecordKey& key : keys) {
     const auto record = read_record(store, key);
     const bool is_damaged = !record && record.error().code() == ErrorCode::corruption;
-    if (!record && !is_damaged) return record.error().with_context(to_string(key));
+    if (!record && !is_damaged) {
+      return Error(record.error().code(), problem_line(to_string(key), record.error()));
+    }
     if (record && !*record) {
       absent.push_back(key);
       continue;

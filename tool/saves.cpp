@@ -31,6 +31,11 @@ std::string format_names() {
   return names;
 }
 
+std::string problem_line(std::string_view key, const Error& error) {
+  const std::string begin = std::string(key) + ": ";
+  return error.message().starts_with(begin) ? error.message() : begin + error.message();
+}
+
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }

@@ -23,6 +23,9 @@ std::vector<std::string> crash_notes(const OpenReport& report);
 // "nebula, pxsw", for messages and help.
 std::string format_names();
 
+// "KEY: what is wrong". Stores name the record in some of their messages; it is not named twice.
+std::string problem_line(std::string_view key, const Error& error);
+
 // "1 record", "2 records".
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many);
 

@@ -53,7 +53,7 @@ Json to_json(const std::string& save, const VerifyReport& report, const OpenRepo
 void print_text(const std::string& save, const VerifyReport& report, const OpenReport& opening,
                 Streams& streams) {
   for (const RecordProblem& problem : report.problems) {
-    streams.out << problem.key << ": " << problem.error.message() << '\n';
+    streams.out << problem_line(problem.key, problem.error) << '\n';
   }
   const std::string records = counted(report.record_count, "record", "records");
   if (report.clean()) streams.out << records << " read, no problems\n";

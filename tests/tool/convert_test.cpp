@@ -40,6 +40,26 @@ TEST_F(ToolConvert, MovesEverything) {
   EXPECT_EQ(read_file(save), before);
 }
 
+TEST_F(ToolConvert, ThereAndBackIsTheSameWorld) {
+  Commit commit{.tick = 12};
+  commit.chunks = {{.pos = ChunkPos(0, 3, -2, 0), .payload = Bytes::copy_of("stone")},
+                   {.pos = ChunkPos(5, -7, 1, 255), .payload = Bytes()}};
+  commit.players = {{.name = "../Ann Lee", .data = Bytes::copy_of("hungry")}};
+  commit.globals = {{.name = "weather", .data = Bytes::copy_of("rain")}};
+  commit.generator = GeneratorId{.name = "flat", .version = 2};
+  const std::string save = path("world");
+  make_save(save, "nebula", commit);
+  EXPECT_EQ(convert(save, "onefile").code, 0);
+  const Said back = varve({"convert", copy(), path("back"), "--to", "nebula"});
+  EXPECT_EQ(back.code, 0) << back.out << back.err;
+  EXPECT_EQ(varve({"digest", path("back")}).out, varve({"digest", save}).out);
+  const auto store = open_store(path("back"));
+  ASSERT_TRUE(store.ok());
+  EXPECT_EQ((*store)->capabilities().format, "nebula");
+  EXPECT_EQ((*store)->tick(), 12u);
+  EXPECT_EQ((*store)->generator(), commit.generator);
+}
+
 TEST_F(ToolConvert, AnEmptySaveKeepsItsTick) {
   make_save(path("empty"), "onefile", {.tick = 40});
   EXPECT_EQ(convert(path("empty"), "onefile").code, 0);
@@ -180,6 +200,14 @@ TEST_F(ToolConvert, AStaleUnfinishedOneIsRemoved) {
   EXPECT_EQ(convert(save, "onefile").code, 0);
   EXPECT_FALSE(exists(copy() + ".unfinished-convert"));
   EXPECT_EQ(varve({"digest", copy()}).out, varve({"digest", save}).out);
+}
+
+TEST_F(ToolConvert, ASlashBehindTheTargetIsNoPlaceOfItsOwn) {
+  make_save(path("world"), "nebula", {});
+  const Said said = varve({"convert", path("world/"), path("copy/"), "--to", "nebula"});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_TRUE(exists(path("copy/world.ron")));
+  EXPECT_FALSE(exists(path("copy.unfinished-convert")));
 }
 
 TEST_F(ToolConvert, AFormatThatForgetsIsRefused) {

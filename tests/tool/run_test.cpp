@@ -115,6 +115,31 @@ TEST_F(ToolRun, ASaveThatIsBusyNamesItsHolder) {
   EXPECT_NE(said.err.find(std::to_string(getpid())), std::string::npos) << said.err;
 }
 
+TEST_F(ToolRun, ASaveInUseIsLookedAtAndNotChanged) {
+  const std::string save = path("world");
+  Commit commit;
+  commit.chunks = {{.pos = ChunkPos(0, 3, -2, 0), .payload = Bytes::copy_of("stone")}};
+  make_save(save, "nebula", commit);
+  const auto held = open_store(save);
+  ASSERT_TRUE(held.ok());
+  for (const std::vector<std::string>& args :
+       std::vector<std::vector<std::string>>{{"info", save},
+                                             {"ls", save},
+                                             {"get", save, "chunk:0,3,-2,0"},
+                                             {"verify", save},
+                                             {"digest", save},
+                                             {"convert", save, path("copy"), "--to", "nebula"}}) {
+    const Said said = varve(args);
+    EXPECT_EQ(said.code, 0) << args[0] << ": " << said.err;
+  }
+  const std::vector<std::string> put = {"put", save, "chunk:0,0,0,0", "-"};
+  for (const auto& args : {put, {"rm", save, "chunk:0,3,-2,0"}}) {
+    const Said said = varve(args);
+    EXPECT_EQ(said.code, 3) << args[0];
+    EXPECT_NE(said.err.find(std::to_string(getpid())), std::string::npos) << said.err;
+  }
+}
+
 // Every command that prints: whatever it would have returned, a lost output is "could not".
 TEST_F(ToolRun, AnOutputThatCannotBeWrittenIsAFailure) {
   const std::string save = sample_save();

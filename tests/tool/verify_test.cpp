@@ -17,11 +17,12 @@ TEST_F(ToolVerify, ACleanSaveSaysHowManyRecordsWereRead) {
 TEST_F(ToolVerify, EachProblemIsALine) {
   const std::string save = sample_save();
   Damage::of_process().reads.emplace("chunk:3,-2", corruption("its checksum is wrong"));
-  Damage::of_process().reads.emplace("entity:4", corruption("it is torn"));
-  // What opening and reading both found is one problem.
-  Damage::of_process().opening = {
-      .finished_commit = true,
-      .problems = {{"entity:4", corruption("it is torn")}, {"catalog", corruption("it is gone")}}};
+  Damage::of_process().reads.emplace("entity:4", corruption("entity:4: it is torn"));
+  // A message that names the record is not led by its key again. What opening and reading both
+  // found is one problem.
+  Damage::of_process().opening = {.finished_commit = true,
+                                  .problems = {{"entity:4", corruption("entity:4: it is torn")},
+                                               {"catalog", corruption("it is gone")}}};
   const Said said = varve({"verify", save});
   EXPECT_EQ(said.code, 1);
   EXPECT_EQ(said.out,
