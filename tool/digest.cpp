@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -36,7 +37,7 @@ Result<Digests> digest_all(const StoreView& view, bool json, Progress& progress)
   digests.lines.reserve(*count);
   Status status;
   std::uint64_t done_count = 0;
-  const Status listed = list_records(view, {}, [&](const RecordInfo& info) {
+  auto listed = list_records(view, {}, [&](const RecordInfo& info) {
     progress.report(static_cast<double>(++done_count) / static_cast<double>(*count + 1));
     const auto record = read_record(view, info.key);
     if (record && *record) {
@@ -53,6 +54,7 @@ Result<Digests> digest_all(const StoreView& view, bool json, Progress& progress)
   });
   if (!listed) return listed.error();
   if (!status) return status.error();
+  std::ranges::move(*listed, std::back_inserter(digests.damaged));
   std::ranges::sort(digests.lines);
   return digests;
 }

@@ -94,7 +94,8 @@ void print_format(const Capabilities& can, std::ostream& out) {
   line("record size", fmt::format("up to {} bytes", can.payload_size_max));
 }
 
-void print_text(const std::string& save, const Store& store, const Sums& sums, std::ostream& out) {
+void print_text(const std::string& save, const Store& store, const Sums& sums,
+                const OpenReport& report, std::ostream& out) {
   const auto generator = store.generator();
   const auto line = [&](std::string_view what, const auto& answer) {
     out << fmt::format("{:<12}{}\n", what, answer);
@@ -119,7 +120,6 @@ void print_text(const std::string& save, const Store& store, const Sums& sums, s
   }
   print_format(store.capabilities(), out);
 
-  const OpenReport report = store.open_report();
   for (const std::string& note : crash_notes(report)) out << "\nnote: " << note << '\n';
   if (!report.problems.empty()) out << "\ndamage found on opening\n";
   for (const RecordProblem& problem : report.problems) {
@@ -157,7 +157,8 @@ Json format_json(const Capabilities& can) {
           {"payload_size_max", can.payload_size_max}};
 }
 
-Json to_json(const std::string& save, const Store& store, const Sums& sums) {
+Json to_json(const std::string& save, const Store& store, const Sums& sums,
+             const OpenReport& report) {
   Json json = {{"save", save},
                {"format", store.capabilities().format},
                {"generation", store.generation()},
@@ -179,7 +180,6 @@ Json to_json(const std::string& save, const Store& store, const Sums& sums) {
   }
   json["can"] = format_json(store.capabilities());
 
-  const OpenReport report = store.open_report();
   json["opening"] = {{"finished_commit", report.finished_commit},
                      {"dropped_tail", report.dropped_tail},
                      {"problems", Json::array()}};
@@ -209,21 +209,22 @@ int run_info(Args args, Streams& streams) {
   const auto store = look_at(save);
   if (!store) return could_not(streams, store.error());
   Sums sums;
-  Status listed;
-  {
+  const auto listed = [&] {
     const Progress unknown;
     const ProgressBar bar(streams, "counting", unknown);
-    listed =
-        list_records(**store, {}, [&](const RecordInfo& info) { return sums.add(info), true; });
-  }
+    return list_records(**store, {}, [&](const RecordInfo& info) { return sums.add(info), true; });
+  }();
   if (!listed) return could_not(streams, listed.error().with_context(save));
+  OpenReport report = (*store)->open_report();
+  report.problems.insert(report.problems.end(), listed->begin(), listed->end());
   if (json) {
-    streams.out << to_json(save, **store, sums).dump(2, ' ', false, Json::error_handler_t::replace)
-                << '\n';
+    streams.out
+        << to_json(save, **store, sums, report).dump(2, ' ', false, Json::error_handler_t::replace)
+        << '\n';
   } else {
-    print_text(save, **store, sums, streams.out);
+    print_text(save, **store, sums, report, streams.out);
   }
-  return (*store)->open_report().problems.empty() ? kDone : kProblems;
+  return report.problems.empty() ? kDone : kProblems;
 }
 
 }  // namespace varve::tool

@@ -105,14 +105,17 @@ int run_ls(Args args, Streams& streams) {
 
   const auto store = look_at(save);
   if (!store) return could_not(streams, store.error());
-  const Status listed = list_records(**store, selection->filter, [&](const RecordInfo& info) {
+  const auto listed = list_records(**store, selection->filter, [&](const RecordInfo& info) {
     const std::string key = to_string(info.key);
     if (!key.starts_with(selection->key_prefix)) return true;
     (json ? print_json : print_line)(info, key, streams.out);
     return streams.out.good();
   });
   if (!listed) return could_not(streams, listed.error().with_context(save));
-  return kDone;
+  for (const RecordProblem& problem : *listed) {
+    say(streams, save + ": " + problem_line(problem.key, problem.error));
+  }
+  return listed->empty() ? kDone : kProblems;
 }
 
 }  // namespace varve::tool

@@ -73,13 +73,17 @@ Status RecordCopy::scan() {
     leave_out("generator " + generator->name,
               unsupported(target_.capabilities().format + " does not keep it"));
   }
-  return list_records(source_, {}, [&](const RecordInfo& info) {
+  const auto listed = list_records(source_, {}, [&](const RecordInfo& info) {
     ++record_count_;
-    if (auto reason = why_not(target_.capabilities(), info, source_.capabilities().entity_schema)) {
-      leave_out(to_string(info.key), unsupported(*std::move(reason)));
+    const std::string& schema = source_.capabilities().entity_schema;
+    if (Status good = can_carry(target_.capabilities(), info, schema); !good) {
+      leave_out(to_string(info.key), good.error());
     }
     return true;
   });
+  if (!listed) return listed.error();
+  for (const RecordProblem& problem : *listed) leave_out(problem.key, problem.error);
+  return {};
 }
 
 Status RecordCopy::copy(Progress& progress) {
@@ -88,19 +92,19 @@ Status RecordCopy::copy(Progress& progress) {
   if (Status begun = flush(); !begun) return begun;
   std::uint64_t done_count = 0;
   Status status;
-  const Status listed = list_records(source_, {}, [&](const RecordInfo& info) {
+  const auto listed = list_records(source_, {}, [&](const RecordInfo& info) {
     progress.report(static_cast<double>(++done_count) / static_cast<double>(record_count_ + 1));
     status = copy_record(info);
     return status.has_value();
   });
-  if (!listed) return listed;
+  if (!listed) return listed.error();
   if (!status) return status;
   return flush();
 }
 
 Status RecordCopy::copy_record(const RecordInfo& info) {
   const std::string& schema = source_.capabilities().entity_schema;
-  if (why_not(target_.capabilities(), info, schema)) return {};  // scan() named it
+  if (!can_carry(target_.capabilities(), info, schema)) return {};  // scan() named it
   const std::string key = to_string(info.key);
   const auto read = read_record(source_, info.key);
   if (!read && read.error().code() == ErrorCode::corruption) {
@@ -158,7 +162,7 @@ Status RecordCopy::compare(const StoreView& copied, Progress& progress) const {
   }
   std::uint64_t found_count = 0;
   Status status;
-  const Status listed = list_records(copied, {}, [&](const RecordInfo& info) {
+  const auto listed = list_records(copied, {}, [&](const RecordInfo& info) {
     progress.report(static_cast<double>(++found_count) / static_cast<double>(copied_.size() + 1));
     const std::string key = to_string(info.key);
     const auto written = copied_.find(key);
@@ -173,8 +177,9 @@ Status RecordCopy::compare(const StoreView& copied, Progress& progress) const {
     }
     return status.has_value();
   });
-  if (!listed) return listed;
+  if (!listed) return listed.error();
   if (!status) return status;
+  if (!listed->empty()) return listed->front().error.with_context("the copy cannot be read");
   if (found_count == copied_.size()) return {};
   return differs(fmt::format("{} of {} records", copied_.size() - found_count, copied_.size()),
                  "are not in it");

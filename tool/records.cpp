@@ -16,12 +16,16 @@ class Listing {
           const std::function<bool(const RecordInfo&)>& visit)
       : view_(view), filter_(filter), visit_(visit) {}
 
-  Status run() {
+  Result<std::vector<RecordProblem>> run() {
+    std::vector<RecordProblem> problems;
     for (const RecordKind kind : kKinds) {
       if (stopped_ || !filter_.admits(kind)) continue;
-      if (Status listed = list(kind); !listed) return listed;
+      const Status listed = list(kind);
+      if (listed) continue;
+      if (listed.error().code() != ErrorCode::corruption) return listed.error();
+      problems.push_back({.key = std::string(to_string(kind)) + ":*", .error = listed.error()});
     }
-    return {};
+    return problems;
   }
 
  private:
@@ -66,14 +70,15 @@ bool RecordFilter::admits(RecordKind of) const noexcept {
   return (!kind || *kind == of) && (has_place || (!place.space && !place.box));
 }
 
-Status list_records(const StoreView& view, const RecordFilter& filter,
-                    const std::function<bool(const RecordInfo&)>& visit) {
+Result<std::vector<RecordProblem>> list_records(
+    const StoreView& view, const RecordFilter& filter,
+    const std::function<bool(const RecordInfo&)>& visit) {
   return Listing(view, filter, visit).run();
 }
 
 Result<std::uint64_t> count_records(const StoreView& view) {
   std::uint64_t count = 0;
-  const Status listed = list_records(view, {}, [&](const RecordInfo&) { return ++count, true; });
+  const auto listed = list_records(view, {}, [&](const RecordInfo&) { return ++count, true; });
   if (!listed) return listed.error();
   return count;
 }

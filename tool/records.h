@@ -36,8 +36,12 @@ struct RecordFilter {
 
 // Chunks, entities, players, globals, each sorted as a listing is. Stops early if the
 // visitor, which may read, returns false.
-Status list_records(const StoreView& view, const RecordFilter& filter,
-                    const std::function<bool(const RecordInfo&)>& visit);
+//
+// A kind whose list is damaged costs that kind: it is returned as a problem with the
+// key "entity:*", and the others are listed.
+Result<std::vector<RecordProblem>> list_records(
+    const StoreView& view, const RecordFilter& filter,
+    const std::function<bool(const RecordInfo&)>& visit);
 
 Result<std::uint64_t> count_records(const StoreView& view);
 

@@ -78,6 +78,12 @@ struct Capabilities {
   std::uint64_t payload_size_max = 1u << 30;  // of one record
 };
 
+// Success if a store that can do this takes a record of that name and size; of an entity also
+// with that owner. Otherwise why not, in the words in which a commit would refuse it. What
+// the bytes must be like, only the store can say.
+Status check_record(const Capabilities& can, const RecordKey& key,
+                    const std::optional<ChunkPos>& owner, std::uint64_t size);
+
 // What a format recommends; the game's own options come first.
 struct StoreDefaults {
   double autosave_interval_s = 300;

@@ -58,12 +58,47 @@ Status fits(std::uint64_t size, const Key& key, const Capabilities& can) {
   return {};
 }
 
+Status takes_chunk(const ChunkPos& pos, std::uint64_t size, const Capabilities& can) {
+  const auto key = [&] { return to_string(pos); };
+  VARVE_TRY(is_position(pos, key));
+  VARVE_TRY(can_be_at(pos, key, can));
+  return fits(size, key, can);
+}
+
+Status takes_entity(EntityId id, const std::optional<ChunkPos>& owner, std::uint64_t size,
+                    const Capabilities& can) {
+  const auto key = [&] { return entity_key(id); };
+  if (!can.entities) return cannot(key(), "entities", can);
+  if (owner) {
+    VARVE_TRY(is_position(*owner, key));
+    VARVE_TRY(can_be_at(*owner, key, can));
+  } else if (!can.entities_without_owner) {
+    return cannot(key(), "entities without an owner", can);
+  }
+  return fits(size, key, can);
+}
+
+std::string named_key(RecordKind kind, std::string_view name) {
+  return fmt::format("{}:{}", to_string(kind), name);
+}
+
+Status is_name(RecordKind kind, std::string_view name) {
+  Status good = check_name(name);
+  return good ? good : good.error().with_context(to_string(kind));
+}
+
+Status takes_named(RecordKind kind, std::string_view name, std::uint64_t size,
+                   const Capabilities& can) {
+  const auto key = [&] { return named_key(kind, name); };
+  if (!(kind == RecordKind::player ? can.players : can.globals)) {
+    return cannot(key(), fmt::format("{}s", to_string(kind)), can);
+  }
+  return fits(size, key, can);
+}
+
 Status check_chunk(const ChunkChange& change, const Capabilities& can) {
-  const auto key = [&] { return to_string(change.pos); };
-  VARVE_TRY(is_position(change.pos, key));
-  if (!change.payload) return {};
-  VARVE_TRY(can_be_at(change.pos, key, can));
-  return fits(change.payload->size(), key, can);
+  if (change.payload) return takes_chunk(change.pos, change.payload->size(), can);
+  return is_position(change.pos, [&] { return to_string(change.pos); });
 }
 
 Status check_generator(const GeneratorId& id, const Capabilities& can) {
@@ -72,10 +107,6 @@ Status check_generator(const GeneratorId& id, const Capabilities& can) {
   if (id.name.empty()) return {};
   if (Status good = check_name(id.name); !good) return good.error().with_context("generator");
   return {};
-}
-
-std::string named_key(RecordKind kind, std::string_view name) {
-  return fmt::format("{}:{}", to_string(kind), name);
 }
 
 // --- Many ---------------------------------------------------------------------------
@@ -142,30 +173,32 @@ Status check_position(const ChunkPos& pos, const Capabilities& can) {
 }
 
 Status check_entity(EntityId id, const std::optional<EntityValue>& value, const Capabilities& can) {
-  return or_out_of_memory([&]() -> Status {
-    const auto key = [&] { return entity_key(id); };
-    if (!value) return {};
-    if (!can.entities) return cannot(key(), "entities", can);
-    if (value->owner) {
-      VARVE_TRY(is_position(*value->owner, key));
-      VARVE_TRY(can_be_at(*value->owner, key, can));
-    } else if (!can.entities_without_owner) {
-      return cannot(key(), "entities without an owner", can);
-    }
-    return fits(value->data.size(), key, can);
-  });
+  if (!value) return {};
+  return or_out_of_memory([&] { return takes_entity(id, value->owner, value->data.size(), can); });
 }
 
 Status check_named(RecordKind kind, std::string_view name, const std::optional<Bytes>& data,
                    const Capabilities& can) {
   return or_out_of_memory([&]() -> Status {
-    if (Status good = check_name(name); !good) return good.error().with_context(to_string(kind));
-    if (!data) return {};
-    const auto key = [&] { return named_key(kind, name); };
-    if (!(kind == RecordKind::player ? can.players : can.globals)) {
-      return cannot(key(), fmt::format("{}s", to_string(kind)), can);
+    VARVE_TRY(is_name(kind, name));
+    return data ? takes_named(kind, name, data->size(), can) : Status();
+  });
+}
+
+Status check_record(const Capabilities& can, const RecordKey& key,
+                    const std::optional<ChunkPos>& owner, std::uint64_t size) {
+  return or_out_of_memory([&]() -> Status {
+    switch (key.kind) {
+      case RecordKind::chunk:
+        return takes_chunk(key.pos, size, can);
+      case RecordKind::entity:
+        return takes_entity(key.id, owner, size, can);
+      case RecordKind::player:
+      case RecordKind::global:
+        break;
     }
-    return fits(data->size(), key, can);
+    VARVE_TRY(is_name(key.kind, key.name));
+    return takes_named(key.kind, key.name, size, can);
   });
 }
 

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "base/endian.h"
+#include "base/guarded.h"
 #include "base/try.h"
 #include "store/nebula/nvck.h"
-#include "store/out_of_memory.h"
 #include "varve/nebula.h"
 
 namespace varve::nebula {

@@ -75,13 +75,13 @@ TEST_F(ToolConvert, WhatCannotBeCarriedIsListedAndRefused) {
   make_save(save, "full", commit);
   const std::string left_out =
       "generator flat: bare does not keep it\n"
-      "chunk:11,0: coordinate 1 goes from -10 to 10 in bare\n"
-      "chunk:1,2,3: bare takes positions of 2 to 2 coordinates, not 3\n"
-      "chunk:the_nether/-1,5: bare has no space but the default one\n"
-      "entity:4: bare keeps no entities\n"
-      "entity:17: bare keeps no entities\n"
-      "player:Ann Lee 100%: bare keeps no players\n"
-      "global:long: it has 101 bytes, and bare takes at most 100 in a record\n";
+      "chunk:11,0: coordinate 1 goes from -10 to 10 in the format bare\n"
+      "chunk:1,2,3: the format bare takes positions of 2 to 2 coordinates, not 3\n"
+      "chunk:the_nether/-1,5: the format bare cannot keep spaces other than the default one\n"
+      "entity:4: the format bare cannot keep entities\n"
+      "entity:17: the format bare cannot keep entities\n"
+      "player:Ann Lee 100%: the format bare cannot keep players\n"
+      "global:long: 101 bytes; the format bare takes at most 100 in a record\n";
 
   const Said refused = convert(save, "bare");
   EXPECT_EQ(refused.code, 3);
@@ -102,8 +102,8 @@ TEST_F(ToolConvert, EntitiesGoOnlyWhereTheirSchemaIsUnderstood) {
   const Said refused = convert(save, "boxed");
   EXPECT_EQ(refused.code, 3);
   EXPECT_EQ(refused.out,
-            "entity:4: its data is bytes, and boxed keeps boxes\n"
-            "entity:17: its data is bytes, and boxed keeps boxes\n");
+            "entity:4: its data is bytes, and the format boxed keeps boxes\n"
+            "entity:17: its data is bytes, and the format boxed keeps boxes\n");
   Commit commit;
   commit.entities = {{.id = 1, .value = EntityValue{ChunkPos(1, 1), Bytes::copy_of("box")}}};
   const std::string owned = path("world.boxed");

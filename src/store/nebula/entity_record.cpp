@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "store/nebula/component_codec.h"
 #include "store/nebula/scene_records.h"
-#include "store/out_of_memory.h"
 #include "varve/nebula.h"
 
 namespace varve::nebula {

@@ -30,8 +30,9 @@ Status write_durably(Vfs& vfs, const std::string& path, ByteView contents) {
 }
 
 // The files the format's own program demands, with nothing in them.
-Result<SaveIndex> write_empty_save(Vfs& vfs, const SaveLayout& layout, std::string_view name) {
-  VARVE_ASSIGN(const std::string meta, encode_meta({.display_name = std::string(name)}));
+Result<SaveIndex> write_empty_save(Vfs& vfs, const SaveLayout& layout) {
+  // Not the name of the directory, which may not be the last it has.
+  VARVE_ASSIGN(const std::string meta, encode_meta({.display_name = "World"}));
   VARVE_ASSIGN(const Bytes scene, encode_scene({}));
   const auto entry_of = [](std::uint64_t number, ByteView contents) {
     return FileEntry{.id = {0, number},
@@ -137,8 +138,7 @@ Result<std::unique_ptr<Store>> NebulaStore::create(Vfs& vfs, std::string_view pa
     VARVE_TRY(remove_tree(vfs, unfinished.root()));
     VARVE_TRY(vfs.create_dir(unfinished.root()));
     VARVE_TRY(make_folders(vfs, unfinished));
-    VARVE_ASSIGN(const SaveIndex index,
-                 write_empty_save(vfs, unfinished, path_name(layout.root())));
+    VARVE_ASSIGN(const SaveIndex index, write_empty_save(vfs, unfinished));
     VARVE_TRY(vfs.sync_dir(unfinished.root()));
     VARVE_ASSIGN(auto catalog, CatalogFile::rewrite(vfs, unfinished, index));
     SaveWriter writer(vfs, unfinished, index.sequence, std::move(catalog));

@@ -6,9 +6,9 @@
 #include <limits>
 #include <optional>
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "store/nebula/ron_fields.h"
-#include "store/out_of_memory.h"
 
 namespace varve::nebula {
 namespace {

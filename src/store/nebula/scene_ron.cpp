@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "store/nebula/ron_fields.h"
-#include "store/out_of_memory.h"
 #include "varve/nebula.h"
 
 namespace varve::nebula {

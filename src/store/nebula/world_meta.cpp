@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "store/nebula/ron_fields.h"
-#include "store/out_of_memory.h"
 #include "varve/nebula.h"
 
 namespace varve::nebula {
