@@ -206,17 +206,20 @@ class Builder {
 
 }  // namespace
 
-CatalogRecord whole_record(const SaveIndex& index) {
+CatalogRecord whole_record(const SaveIndex& index, const KeySet& erased) {
   CatalogRecord record{.kind = CatalogRecordKind::whole,
                        .sequence = index.sequence,
                        .generation = index.generation,
                        .tick = index.tick,
                        .generator = index.generator};
-  record.changes.reserve(index.file_count());
+  record.changes.reserve(index.file_count() + erased.size());
   index.visit([&](const RecordKey& key, const FileEntry& entry) {
     record.changes.push_back({key, entry});
     return true;
   });
+  for (const RecordKey& key : erased) {
+    if (index.find(key) == nullptr) record.changes.push_back({key, std::nullopt});
+  }
   return record;
 }
 

@@ -166,13 +166,15 @@ Result<SaveWriter> recover_save(Vfs& vfs, const SaveLayout& layout, FoundSave& f
   VARVE_TRY(finish_staged(vfs, layout, found));
   if (found.end && found.end->is_closed && !found.report.dropped_tail) {
     VARVE_ASSIGN(auto catalog, CatalogFile::resume(vfs, layout, *found.end));
-    return SaveWriter(vfs, layout, found.index.sequence, std::move(catalog));
+    return SaveWriter(vfs, layout, found.index.sequence, std::move(catalog),
+                      KeySet(found.erased.begin(), found.erased.end()));
   }
   for (const RecordKey& key : found.erased) VARVE_TRY(remove_if_there(vfs, layout.file(key)));
+  KeySet erased(found.erased.begin(), found.erased.end());
   // What was read may be in memory alone, if the writer before us died of a failed sync: it
   // is written again, into a new file.
-  VARVE_ASSIGN(auto catalog, CatalogFile::rewrite(vfs, layout, found.index));
-  return SaveWriter(vfs, layout, found.index.sequence, std::move(catalog));
+  VARVE_ASSIGN(auto catalog, CatalogFile::rewrite(vfs, layout, found.index, erased));
+  return SaveWriter(vfs, layout, found.index.sequence, std::move(catalog), std::move(erased));
 }
 
 }  // namespace varve::nebula
