@@ -224,11 +224,13 @@ Status Backups::make_room(std::size_t number, std::uint32_t count) {
   }
   if (free > count) {
     free = count;
-    VARVE_TRY(remove_tree(vfs_, layout(free).root()));
+    VARVE_TRY(remove_whole_save(vfs_, layout(free)));
   }
   for (; free > number; --free) {
     slots_[free - 1].reset();
     VARVE_TRY(vfs_.rename(layout(free - 1).root(), layout(free).root()));
+    // Or the next to get its name could get it first, and this one would be gone.
+    VARVE_TRY(vfs_.sync_dir(path_parent(save_.root())));
   }
   return {};
 }
@@ -244,7 +246,7 @@ Status Backups::trim(std::uint32_t count) {
       // Whoever has it open keeps it.
       VARVE_ASSIGN(const auto lock, vfs_.lock_writer(layout(number).lock()));
     }
-    VARVE_TRY(remove_tree(vfs_, layout(number).root()));
+    VARVE_TRY(remove_whole_save(vfs_, layout(number)));
   }
   if (slots_.size() > count) slots_.resize(count);
   trimmed_to_ = count;

@@ -104,18 +104,13 @@ class NebulaFormat final : public Format {
   }
 
   Status remove_save(const SaveLayout& layout) const {
-    const SaveLayout going(layout.root() + ".removing");
     VARVE_ASSIGN(const bool is_there, is_save(vfs_, layout));
     // One that was interrupted goes too.
-    if (!is_there) return remove_tree(vfs_, going.root());
+    if (!is_there) return remove_tree(vfs_, layout.root() + ".removing");
     VARVE_TRY(must_be_closed(layout));
     Backups backups(vfs_, layout);
     VARVE_TRY(backups.trim(0));
-    VARVE_TRY(remove_tree(vfs_, going.root()));
-    // Gone in one step; then at leisure.
-    VARVE_TRY(vfs_.rename(layout.root(), going.root()));
-    VARVE_TRY(vfs_.sync_dir(path_parent(layout.root())));
-    VARVE_TRY(remove_tree(vfs_, going.root()));
+    VARVE_TRY(remove_whole_save(vfs_, layout));
     return vfs_.sync_dir(path_parent(layout.root()));
   }
 

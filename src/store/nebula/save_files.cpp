@@ -170,4 +170,13 @@ Status remove_tree(Vfs& vfs, const std::string& folder, int depth_max) {
   return vfs.remove_dir(folder);
 }
 
+Status remove_whole_save(Vfs& vfs, const SaveLayout& layout) {
+  const std::string going = layout.root() + ".removing";
+  // One that was interrupted goes too.
+  VARVE_TRY(remove_tree(vfs, going));
+  VARVE_TRY(vfs.rename(layout.root(), going));
+  VARVE_TRY(vfs.sync_dir(path_parent(layout.root())));
+  return remove_tree(vfs, going);
+}
+
 }  // namespace varve::nebula

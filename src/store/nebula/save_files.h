@@ -43,4 +43,7 @@ Status clear_folder(Vfs& vfs, const std::string& folder);
 // none. Links are removed, never followed.
 Status remove_tree(Vfs& vfs, const std::string& folder, int depth_max = 3);
 
+// Removes a save so that a crash leaves all of it or nothing: it loses its name first.
+Status remove_whole_save(Vfs& vfs, const SaveLayout& layout);
+
 }  // namespace varve::nebula

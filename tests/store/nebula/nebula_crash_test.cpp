@@ -115,7 +115,7 @@ TEST(NebulaCrash, TheCatalogIsRewrittenWhenItHasGrown) {
   };
   Workload workload = {put("chunk:0,0,0,0", "x"), erase({"chunk:0,2,0,0"}),
                        put("chunk:0,2,0,0", "back"), erase({"chunk:0,0,0,0"})};
-  ASSERT_GT(size_of_catalog(start.image), 1U << 20);
+  ASSERT_GE(size_of_catalog(start.image), 1U << 20);
   ASSERT_LT(size_of_catalog(start_after(workload, start).image), 1U << 16) << "never rewritten";
   sweep("growth of the catalog", workload, 40, start);
 }
