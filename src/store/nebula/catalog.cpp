@@ -263,6 +263,7 @@ Result<Catalog> decode_catalog(ByteView file) {
       builder.add(found->record);
       any = true;
       catalog.end.is_closed = found->record.kind == CatalogRecordKind::closed;
+      catalog.end.offset = catalog.end.is_closed ? offset : found->end_offset;
       if (found->record.kind == CatalogRecordKind::whole) {
         catalog.end.whole_size = found->end_offset - offset;
       }
@@ -279,7 +280,6 @@ Result<Catalog> decode_catalog(ByteView file) {
   }
   if (!any) return corruption("the catalog has no valid record");
   catalog.has_torn_tail = offset < file.size();
-  catalog.end.offset = offset;
   builder.finish(catalog);
   return catalog;
 }

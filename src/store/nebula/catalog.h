@@ -48,7 +48,10 @@ CatalogRecord whole_record(const SaveIndex& index, const KeySet& erased);
 Result<Bytes> encode_record(const CatalogRecord& record, std::uint64_t offset);
 
 struct CatalogEnd {
-  std::uint64_t offset = 0;      // where the next record goes
+  // Where the next record goes: behind the last one, or in the place of the mark that the
+  // save was closed. Whether that is durable nobody can tell who reads it, and a record
+  // behind one that a crash takes would be lost with it.
+  std::uint64_t offset = 0;
   std::uint64_t whole_size = 0;  // of the record that lists everything
   bool is_closed = false;        // the last record says so
 };
