@@ -108,7 +108,7 @@ TEST(NebulaCrash, FirstCommitsOnASaveOfAnotherProgram) {
 TEST(NebulaCrash, TheCatalogIsRewrittenWhenItHasGrown) {
   // It may grow by 1 MiB; every commit takes at least 4 KiB, and this leaves room for two.
   Workload growth = {put("chunk:0,0,0,0", "old"), put("chunk:0,2,0,0", "old")};
-  while (growth.size() < 253) growth.push_back(tick_only(100 + growth.size()));
+  while (growth.size() < 254) growth.push_back(tick_only(100 + growth.size()));
   const crash::Start start = start_after(growth);
   const auto size_of_catalog = [](const sim::DiskImage& image) {
     return sim::SimDisk(image).info(SaveLayout(kSavePath).catalog()).value().size;
