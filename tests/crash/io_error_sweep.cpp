@@ -12,10 +12,11 @@ namespace {
 // after a restart of the game; then the run ends.
 class FaultyRun {
  public:
-  FaultyRun(Subject& subject, const Workload& workload, sim::SimDisk& disk)
+  FaultyRun(Subject& subject, const Workload& workload, const Start& start, sim::SimDisk& disk)
       : subject_(subject), workload_(workload), disk_(disk) {
-    run.before_open = {Records{}};
-    run.states = {Records{}};
+    run.start = start.image;
+    run.before_open = {start.records};
+    run.states = {start.records};
   }
 
   void go() {
@@ -75,35 +76,52 @@ class FaultyRun {
 
 class IoErrorSweep {
  public:
-  IoErrorSweep(Subject& subject, const Workload& workload, const SweepOptions& options)
-      : subject_(subject), workload_(workload), options_(options) {}
+  IoErrorSweep(Subject& subject, const Workload& workload, const SweepOptions& options,
+               const Start& start)
+      : subject_(subject), workload_(workload), options_(options), start_(start) {}
 
   void run(ErrorCode code, bool from_then_on, sim::Effect effect) {
     for (std::uint64_t n = 1; result.violations.size() < options_.violation_count_max; ++n) {
-      sim::SimDisk disk({}, options_.seed + n);
+      sim::SimDisk disk(start_.image, options_.seed + n);
       disk.set_fault(sim::Fault{n, code, from_then_on, effect});
-      FaultyRun faulty(subject_, workload_, disk);
+      FaultyRun faulty(subject_, workload_, start_, disk);
       faulty.go();
       if (disk.op_count() < n) return;  // The fault was never reached: all are done.
-      ++result.run_count;
-      result.failed_run_count += faulty.failed ? 1 : 0;
-      const std::string what =
-          fmt::format("seed {}, {} at operation {}{}, effect {}: ", options_.seed, to_string(code),
-                      n, from_then_on ? " and from then on" : "", static_cast<int>(effect));
-      if (const auto wrong = check_reopened(disk.image(), faulty.run)) {
-        result.violations.push_back(what + "reopened, " + *wrong);
-      }
-      const SweepResult swept = sweep_run(subject_, faulty.run, options_);
-      result.state_count += swept.state_count;
-      for (const std::string& violation : swept.violations) {
-        result.violations.push_back(what + violation);
-      }
+      check(faulty, disk.image(),
+            fmt::format("seed {}, {} at operation {}{}, effect {}: ", options_.seed,
+                        to_string(code), n, from_then_on ? " and from then on" : "",
+                        static_cast<int>(effect)));
+    }
+  }
+
+  void run_full_disks(std::uint64_t size_step) {
+    std::uint64_t capacity = start_.image.used_size_without(std::nullopt);
+    for (; result.violations.size() < options_.violation_count_max; capacity += size_step) {
+      sim::SimDisk disk(start_.image, options_.seed);
+      disk.set_capacity(capacity);
+      FaultyRun faulty(subject_, workload_, start_, disk);
+      faulty.go();
+      if (!faulty.failed) return;
+      check(faulty, disk.image(), fmt::format("a disk of {} bytes: ", capacity));
     }
   }
 
   IoErrorResult result;
 
  private:
+  void check(const FaultyRun& faulty, const sim::DiskImage& image, const std::string& what) {
+    ++result.run_count;
+    result.failed_run_count += faulty.failed ? 1 : 0;
+    if (const auto wrong = check_reopened(image, faulty.run)) {
+      result.violations.push_back(what + "reopened, " + *wrong);
+    }
+    const SweepResult swept = sweep_run(subject_, faulty.run, options_);
+    result.state_count += swept.state_count;
+    for (const std::string& violation : swept.violations) {
+      result.violations.push_back(what + violation);
+    }
+  }
+
   // The disk is well again and nothing was lost: the store must open with what was
   // acknowledged or begun, take a commit, and show it when opened once more.
   std::optional<std::string> check_reopened(const sim::DiskImage& image, const RecordedRun& run) {
@@ -128,6 +146,7 @@ class IoErrorSweep {
   Subject& subject_;
   const Workload& workload_;
   const SweepOptions& options_;
+  const Start& start_;
 };
 
 }  // namespace
@@ -140,8 +159,8 @@ std::string IoErrorResult::summary() const {
 }
 
 IoErrorResult sweep_io_errors(Subject& subject, const Workload& workload,
-                              const SweepOptions& options) {
-  IoErrorSweep sweep(subject, workload, options);
+                              const SweepOptions& options, const Start& start) {
+  IoErrorSweep sweep(subject, workload, options, start);
   for (const ErrorCode code : {ErrorCode::io, ErrorCode::out_of_space}) {
     for (const bool from_then_on : {false, true}) {
       for (const auto effect : {sim::Effect::none, sim::Effect::part, sim::Effect::all}) {
@@ -149,6 +168,14 @@ IoErrorResult sweep_io_errors(Subject& subject, const Workload& workload,
       }
     }
   }
+  return std::move(sweep.result);
+}
+
+IoErrorResult sweep_full_disks(Subject& subject, const Workload& workload,
+                               const SweepOptions& options, std::uint64_t size_step,
+                               const Start& start) {
+  IoErrorSweep sweep(subject, workload, options, start);
+  sweep.run_full_disks(size_step);
   return std::move(sweep.result);
 }
 

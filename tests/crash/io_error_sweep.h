@@ -20,9 +20,21 @@ struct IoErrorResult {
   std::string summary() const;
 };
 
+// Where a run starts: an empty disk, or one that holds a save with these records.
+struct Start {
+  sim::DiskImage image = {};
+  Records records = {};
+};
+
 // Every operation x {io, out_of_space} x {once, from then on} x {it did nothing, a
 // part, or all of its work before it failed}.
 IoErrorResult sweep_io_errors(Subject& subject, const Workload& workload,
-                              const SweepOptions& options);
+                              const SweepOptions& options, const Start& start = {});
+
+// Disks with room for 0, `size_step`, 2 * `size_step` ... bytes more than there are at the
+// start, until everything fits. Then there is room again.
+IoErrorResult sweep_full_disks(Subject& subject, const Workload& workload,
+                               const SweepOptions& options, std::uint64_t size_step,
+                               const Start& start = {});
 
 }  // namespace varve::crash

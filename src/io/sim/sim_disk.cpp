@@ -17,6 +17,10 @@ Error no_such(std::string_view path) {
   return not_found(fmt::format("{}: no such file or directory", path));
 }
 
+Error no_links(std::string_view path, const char* what) {
+  return unsupported(fmt::format("{}: this file system has no {}", path, what));
+}
+
 }  // namespace
 
 class SimWriterLock final : public WriterLock {
@@ -48,6 +52,11 @@ void SimDisk::set_fault(std::optional<Fault> fault) {
 void SimDisk::set_capacity(std::uint64_t size) {
   const std::lock_guard guard(mutex_);
   capacity_ = size;
+}
+
+void SimDisk::set_links(bool has_links) {
+  const std::lock_guard guard(mutex_);
+  has_links_ = has_links;
 }
 
 void SimDisk::set_recording(bool recording) {
@@ -185,6 +194,7 @@ Status SimDisk::exchange(std::string_view a, std::string_view b) {
   const std::lock_guard guard(mutex_);
   const auto failure = enter(a, "exchange");
   if (failure && !takes_effect()) return *failure;
+  if (!has_links_) return no_links(a, "exchange of names");
   const auto node = view_.find(a);
   const auto node2 = view_.find(b);
   auto place = view_.place(a);
@@ -203,6 +213,7 @@ Status SimDisk::link(std::string_view existing, std::string_view added) {
   const std::lock_guard guard(mutex_);
   const auto failure = enter(existing, "link");
   if (failure && !takes_effect()) return *failure;
+  if (!has_links_) return no_links(existing, "links");
   const auto node = view_.find(existing);
   auto place = view_.place(added);
   if (!node || !place) return no_such(node ? added : existing);

@@ -61,6 +61,8 @@ class SimDisk final : public Vfs {
   // out_of_space; free_space() answers accordingly. Until it is set, each file may
   // be as large as kFileSizeMax.
   void set_capacity(std::uint64_t size);
+  // Without links, link() and exchange() are unsupported, as on FAT and some network drives.
+  void set_links(bool has_links);
   // Recording costs time; a disk that is only read back can do without.
   void set_recording(bool recording);
   // Puts a note of the driver between the operations.
@@ -120,6 +122,7 @@ class SimDisk final : public Vfs {
   std::optional<Fault> fault_;
   std::uint64_t seed_;
   std::optional<std::uint64_t> capacity_;
+  bool has_links_ = true;
   bool recording_ = true;
   std::vector<std::weak_ptr<Mapping>> mappings_;
   std::set<std::string, std::less<>> locks_;

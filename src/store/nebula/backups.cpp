@@ -23,8 +23,16 @@ CatalogRecord record_of(const SaveIndex& target, std::vector<IndexChange> change
           .changes = std::move(changes)};
 }
 
-bool is_same_generation(const SaveIndex& a, const SaveIndex& b) {
-  return a.sequence == b.sequence && a.generation == b.generation && a.tick == b.tick;
+// Whether both are the same but for `keys`, and those are. Closing a save raises its
+// sequence and changes nothing else.
+bool is_same_generation(const SaveIndex& a, const SaveIndex& b, const KeySet& keys) {
+  const auto is_same_file = [&](const RecordKey& key) {
+    const FileEntry* in_a = a.find(key);
+    const FileEntry* in_b = b.find(key);
+    return in_a == nullptr || in_b == nullptr ? in_a == in_b : *in_a == *in_b;
+  };
+  return a.generation == b.generation && a.tick == b.tick && a.generator == b.generator &&
+         std::all_of(keys.begin(), keys.end(), is_same_file);
 }
 
 }  // namespace
@@ -59,15 +67,7 @@ void Backups::note(const std::vector<IndexChange>& changes) {
 
 bool Backups::is_free(std::size_t number, const SaveIndex& save) const {
   const auto& slot = slots_[number - 1];
-  if (!slot) return true;
-  const SaveIndex& in_front = index_before(number, save);
-  if (!is_same_generation(slot->index, in_front)) return false;
-  // Files of a commit that failed were noted and are the same all the same.
-  return std::none_of(slot->behind.begin(), slot->behind.end(), [&](const RecordKey& key) {
-    const FileEntry* a = slot->index.find(key);
-    const FileEntry* b = in_front.find(key);
-    return (a == nullptr) != (b == nullptr) || (a != nullptr && *a != *b);
-  });
+  return !slot || is_same_generation(slot->index, index_before(number, save), slot->behind);
 }
 
 Result<std::uint64_t> Backups::rotate(const SaveIndex& save, std::uint32_t count) {
@@ -81,12 +81,19 @@ Result<std::uint64_t> Backups::rotate(const SaveIndex& save, std::uint32_t count
   std::uint64_t written_size = 0;
   for (std::size_t number = last; number >= 1; --number) {
     const SaveIndex target = index_before(number, save);
-    KeySet behind;
-    if (number > 1) behind = slots_[number - 2]->behind;
+    const bool is_new = !slots_[number - 1];
+    KeySet changed;
+    if (!is_new) changed = slots_[number - 1]->behind;
     VARVE_ASSIGN(const std::uint64_t size,
-                 slots_[number - 1] ? bring_up(number, target) : make_anew(number, count, target));
+                 is_new ? make_anew(number, count, target) : bring_up(number, target));
     written_size += size;
-    slots_[number - 1]->behind = std::move(behind);
+    // The one behind it, brought up just now or not at all, has not followed it there.
+    if (number == slots_.size() || !slots_[number]) continue;
+    if (is_new) {
+      slots_[number].reset();
+    } else {
+      slots_[number]->behind.merge(changed);
+    }
   }
   return written_size;
 }
@@ -129,10 +136,11 @@ Status Backups::load_slot(std::size_t number, const SaveIndex& in_front) {
   VARVE_TRY(make_folders(vfs_, backup));
   VARVE_ASSIGN(auto writer, recover_save(vfs_, backup, found));
   KeySet behind = difference(found.index, in_front);
-  const bool is_same = behind.empty() && is_same_generation(found.index, in_front);
+  const bool is_same = is_same_generation(found.index, in_front, behind);
   // The records of its catalog must go on rising. One that another program wrote, or that
   // went on by itself for long, is not brought up but moves on as it is.
-  if (!found.end || (found.index.sequence >= in_front.sequence && !is_same)) return {};
+  const std::uint64_t sequence_limit = in_front.sequence + (is_same ? 1 : 0);
+  if (!found.end || found.index.sequence >= sequence_limit) return {};
   slots_[number - 1] = Slot{.index = std::move(found.index), .behind = std::move(behind)};
   return remember_catalog(number, writer.catalog_end());
 }
@@ -197,7 +205,7 @@ Result<std::uint64_t> Backups::make_anew(std::size_t number, std::uint32_t count
   const SaveLayout backup = layout(number);
   const SaveLayout from = layout(number - 1);
   const SaveLayout unfinished(backup.root() + ".unfinished");
-  VARVE_TRY(remove_tree(vfs_, unfinished.root()));
+  VARVE_TRY(remove_leftover(vfs_, unfinished.root()));
   VARVE_TRY(vfs_.create_dir(unfinished.root()));
   VARVE_TRY(make_folders(vfs_, unfinished));
   Status shared;
@@ -213,8 +221,7 @@ Result<std::uint64_t> Backups::make_anew(std::size_t number, std::uint32_t count
   }
   VARVE_ASSIGN(const auto catalog, CatalogFile::rewrite(vfs_, unfinished, target));
   VARVE_TRY(make_room(number, count));
-  VARVE_TRY(vfs_.rename(unfinished.root(), backup.root()));
-  VARVE_TRY(vfs_.sync_dir(path_parent(backup.root())));
+  VARVE_TRY(rename_durably(vfs_, unfinished.root(), backup.root()));
   slots_[number - 1] = Slot{.index = target};
   VARVE_TRY(remember_catalog(number, catalog.end()));
   return catalog.end().offset;
@@ -231,11 +238,12 @@ Status Backups::make_room(std::size_t number, std::uint32_t count) {
   }
   if (free > count) {
     free = count;
-    VARVE_TRY(remove_tree(vfs_, layout(free).root()));
+    VARVE_TRY(remove_whole_save(vfs_, layout(free)));
   }
   for (; free > number; --free) {
     slots_[free - 1].reset();
-    VARVE_TRY(vfs_.rename(layout(free - 1).root(), layout(free).root()));
+    // Durably, or the next to get its name could get it first, and this one would be gone.
+    VARVE_TRY(rename_durably(vfs_, layout(free - 1).root(), layout(free).root()));
   }
   return {};
 }
@@ -251,7 +259,7 @@ Status Backups::trim(std::uint32_t count) {
       // Whoever has it open keeps it.
       VARVE_ASSIGN(const auto lock, vfs_.lock_writer(layout(number).lock()));
     }
-    VARVE_TRY(remove_tree(vfs_, layout(number).root()));
+    VARVE_TRY(remove_whole_save(vfs_, layout(number)));
   }
   if (slots_.size() > count) slots_.resize(count);
   trimmed_to_ = count;

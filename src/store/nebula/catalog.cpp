@@ -206,17 +206,20 @@ class Builder {
 
 }  // namespace
 
-CatalogRecord whole_record(const SaveIndex& index) {
+CatalogRecord whole_record(const SaveIndex& index, const KeySet& erased) {
   CatalogRecord record{.kind = CatalogRecordKind::whole,
                        .sequence = index.sequence,
                        .generation = index.generation,
                        .tick = index.tick,
                        .generator = index.generator};
-  record.changes.reserve(index.file_count());
+  record.changes.reserve(index.file_count() + erased.size());
   index.visit([&](const RecordKey& key, const FileEntry& entry) {
     record.changes.push_back({key, entry});
     return true;
   });
+  for (const RecordKey& key : erased) {
+    if (index.find(key) == nullptr) record.changes.push_back({key, std::nullopt});
+  }
   return record;
 }
 
@@ -260,6 +263,7 @@ Result<Catalog> decode_catalog(ByteView file) {
       builder.add(found->record);
       any = true;
       catalog.end.is_closed = found->record.kind == CatalogRecordKind::closed;
+      catalog.end.offset = catalog.end.is_closed ? offset : found->end_offset;
       if (found->record.kind == CatalogRecordKind::whole) {
         catalog.end.whole_size = found->end_offset - offset;
       }
@@ -276,7 +280,6 @@ Result<Catalog> decode_catalog(ByteView file) {
   }
   if (!any) return corruption("the catalog has no valid record");
   catalog.has_torn_tail = offset < file.size();
-  catalog.end.offset = offset;
   builder.finish(catalog);
   return catalog;
 }

@@ -27,7 +27,7 @@ inline constexpr std::uint64_t kRecordAlignment = 4096;
 inline constexpr std::uint64_t kCatalogSizeMax = std::uint64_t{1} << 28;
 
 enum class CatalogRecordKind : std::uint8_t {
-  whole = 0,    // every file there is
+  whole = 0,    // every file there is, and what may be left of others
   changes = 1,  // one commit
   closed = 2,   // the writer finished; nothing is staged
 };
@@ -41,21 +41,25 @@ struct CatalogRecord {
   std::vector<IndexChange> changes = {};
 };
 
-// The record that lists all of an index.
-CatalogRecord whole_record(const SaveIndex& index);
+// The record that lists all of an index, and what was erased and may still be there.
+CatalogRecord whole_record(const SaveIndex& index, const KeySet& erased);
 
 // The record as it stands at `offset`, filled up to the alignment.
 Result<Bytes> encode_record(const CatalogRecord& record, std::uint64_t offset);
 
 struct CatalogEnd {
-  std::uint64_t offset = 0;      // where the next record goes
+  // Where the next record goes: behind the last one, or in the place of the mark that the
+  // save was closed. Whether that is durable nobody can tell who reads it, and a record
+  // behind one that a crash takes would be lost with it.
+  std::uint64_t offset = 0;
   std::uint64_t whole_size = 0;  // of the record that lists everything
   bool is_closed = false;        // the last record says so
 };
 
 struct Catalog {
   SaveIndex index;
-  // What was erased since the record that lists everything, and is not there again.
+  // What was erased, as the record that lists everything or one since says, and is not
+  // there again.
   std::vector<RecordKey> erased;
   CatalogEnd end = {};
   // Bytes at the end that are no valid record: a commit that was not finished.

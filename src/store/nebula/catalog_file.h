@@ -11,8 +11,10 @@ namespace varve::nebula {
 class CatalogFile {
  public:
   // Writes a new catalog that lists `index` and puts it in the place of the one that is
-  // there, durably. After a failure either may be there.
-  static Result<CatalogFile> rewrite(Vfs& vfs, const SaveLayout& layout, const SaveIndex& index);
+  // there, durably. After a failure either may be there. `erased` are records whose files a
+  // crash may bring back.
+  static Result<CatalogFile> rewrite(Vfs& vfs, const SaveLayout& layout, const SaveIndex& index,
+                                     const KeySet& erased = {});
   // Goes on in the one that is there, behind its last valid record.
   static Result<CatalogFile> resume(Vfs& vfs, const SaveLayout& layout, const CatalogEnd& end);
 

@@ -105,18 +105,13 @@ class NebulaFormat final : public Format {
   }
 
   Status remove_save(const SaveLayout& layout) const {
-    const SaveLayout going(layout.root() + ".removing");
     VARVE_ASSIGN(const bool is_there, is_save(vfs_, layout));
     // One that was interrupted goes too.
-    if (!is_there) return remove_tree(vfs_, going.root());
+    if (!is_there) return remove_leftover(vfs_, layout.root() + ".removing");
     VARVE_TRY(must_be_closed(layout));
     Backups backups(vfs_, layout);
     VARVE_TRY(backups.trim(0));
-    VARVE_TRY(remove_tree(vfs_, going.root()));
-    // Gone in one step; then at leisure.
-    VARVE_TRY(vfs_.rename(layout.root(), going.root()));
-    VARVE_TRY(vfs_.sync_dir(path_parent(layout.root())));
-    VARVE_TRY(remove_tree(vfs_, going.root()));
+    VARVE_TRY(remove_whole_save(vfs_, layout));
     return vfs_.sync_dir(path_parent(layout.root()));
   }
 
@@ -135,7 +130,7 @@ Result<std::unique_ptr<Store>> NebulaStore::create(Vfs& vfs, std::string_view pa
     }
     // Complete before it has its name, so that a crash leaves a save or nothing.
     const SaveLayout unfinished(layout.root() + ".unfinished");
-    VARVE_TRY(remove_tree(vfs, unfinished.root()));
+    VARVE_TRY(remove_leftover(vfs, unfinished.root()));
     VARVE_TRY(vfs.create_dir(unfinished.root()));
     VARVE_TRY(make_folders(vfs, unfinished));
     VARVE_ASSIGN(const SaveIndex index, write_empty_save(vfs, unfinished));
@@ -143,8 +138,7 @@ Result<std::unique_ptr<Store>> NebulaStore::create(Vfs& vfs, std::string_view pa
     VARVE_ASSIGN(auto catalog, CatalogFile::rewrite(vfs, unfinished, index));
     SaveWriter writer(vfs, unfinished, index.sequence, std::move(catalog));
     VARVE_TRY(writer.close(index));
-    VARVE_TRY(vfs.rename(unfinished.root(), layout.root()));
-    VARVE_TRY(vfs.sync_dir(path_parent(layout.root())));
+    VARVE_TRY(rename_durably(vfs, unfinished.root(), layout.root()));
     return open(vfs, path);
   });
 }

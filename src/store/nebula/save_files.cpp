@@ -170,4 +170,28 @@ Status remove_tree(Vfs& vfs, const std::string& folder, int depth_max) {
   return vfs.remove_dir(folder);
 }
 
+Status rename_durably(Vfs& vfs, const std::string& from, const std::string& to) {
+  Status renamed = vfs.rename(from, to);
+  if (renamed) renamed = vfs.sync_dir(path_parent(to));
+  // Nobody knows now which name a crash would leave, and no later sync would settle it.
+  // Taken back, it is there to be given again.
+  if (!renamed) (void)vfs.rename(to, from);
+  return renamed;
+}
+
+Status remove_leftover(Vfs& vfs, const std::string& path) {
+  VARVE_ASSIGN(const bool is_there, vfs.exists(path));
+  if (!is_there) return {};
+  // It may have had a better name, and a crash could give it that again.
+  VARVE_TRY(vfs.sync_dir(path_parent(path)));
+  return remove_tree(vfs, path);
+}
+
+Status remove_whole_save(Vfs& vfs, const SaveLayout& layout) {
+  const std::string going = layout.root() + ".removing";
+  VARVE_TRY(remove_leftover(vfs, going));
+  VARVE_TRY(rename_durably(vfs, layout.root(), going));
+  return remove_tree(vfs, going);
+}
+
 }  // namespace varve::nebula

@@ -43,4 +43,14 @@ Status clear_folder(Vfs& vfs, const std::string& folder);
 // none. Links are removed, never followed.
 Status remove_tree(Vfs& vfs, const std::string& folder, int depth_max = 3);
 
+// Gives a save another name, durably. After a failure it has its old one, unless that
+// fails too.
+Status rename_durably(Vfs& vfs, const std::string& from, const std::string& to);
+
+// Removes what an interrupted call left of a save it was making or removing.
+Status remove_leftover(Vfs& vfs, const std::string& path);
+
+// Removes a save so that a crash leaves all of it or nothing: it loses its name first.
+Status remove_whole_save(Vfs& vfs, const SaveLayout& layout);
+
 }  // namespace varve::nebula

@@ -49,6 +49,9 @@ class SaveLayout {
 // Folders of every save, each behind the one it lies in.
 inline constexpr std::array<std::string_view, 6> kFolders = {
     "chunks", "players", "globals", "varve", "varve/staged", "varve/held"};
+// Those of them that hold records; "" is the save itself.
+inline constexpr std::array<std::string_view, 4> kRecordFolders = {"chunks", "players", "globals",
+                                                                   ""};
 inline constexpr std::string_view kQuarantineFolder = "quarantine";
 
 // The record a file holds, by the folder it is in ("chunks", "players", "globals", or "" for

@@ -79,8 +79,8 @@ Status take_files_as_they_are(Vfs& vfs, const SaveLayout& layout, std::uint64_t 
   return {};
 }
 
-Status finish_staged(Vfs& vfs, const SaveLayout& layout, FoundSave& found) {
-  VARVE_ASSIGN(const auto entries, vfs.list(layout.in("varve/staged")));
+Status finish_staged(Vfs& vfs, const SaveLayout& layout, const std::vector<DirEntry>& entries,
+                     FoundSave& found) {
   if (entries.empty()) return {};
   std::map<FileId, RecordKey> wanted;
   found.index.visit([&](const RecordKey& key, const FileEntry& entry) {
@@ -163,16 +163,19 @@ Result<SaveWriter> recover_save(Vfs& vfs, const SaveLayout& layout, FoundSave& f
     VARVE_TRY(clear_folder(vfs, layout.in("varve/staged")));
     return SaveWriter(vfs, layout, found.index.sequence, std::nullopt);
   }
-  VARVE_TRY(finish_staged(vfs, layout, found));
-  if (found.end && found.end->is_closed && !found.report.dropped_tail) {
+  VARVE_ASSIGN(const auto staged, vfs.list(layout.in("varve/staged")));
+  if (found.end && found.end->is_closed && !found.report.dropped_tail && staged.empty()) {
     VARVE_ASSIGN(auto catalog, CatalogFile::resume(vfs, layout, *found.end));
-    return SaveWriter(vfs, layout, found.index.sequence, std::move(catalog));
+    return SaveWriter(vfs, layout, found.index.sequence, std::move(catalog),
+                      KeySet(found.erased.begin(), found.erased.end()));
   }
-  for (const RecordKey& key : found.erased) VARVE_TRY(remove_if_there(vfs, layout.file(key)));
+  KeySet erased(found.erased.begin(), found.erased.end());
   // What was read may be in memory alone, if the writer before us died of a failed sync: it
-  // is written again, into a new file.
-  VARVE_ASSIGN(auto catalog, CatalogFile::rewrite(vfs, layout, found.index));
-  return SaveWriter(vfs, layout, found.index.sequence, std::move(catalog));
+  // is written again, into a new file, before anything is done that relies on it.
+  VARVE_ASSIGN(auto catalog, CatalogFile::rewrite(vfs, layout, found.index, erased));
+  VARVE_TRY(finish_staged(vfs, layout, staged, found));
+  for (const RecordKey& key : erased) VARVE_TRY(remove_if_there(vfs, layout.file(key)));
+  return SaveWriter(vfs, layout, found.index.sequence, std::move(catalog), std::move(erased));
 }
 
 }  // namespace varve::nebula

@@ -31,12 +31,23 @@ Status SaveWriter::prepare(const SaveIndex& index) {
   VARVE_ASSIGN(const bool is_there, vfs_.exists(layout_.in("varve/staged")));
   if (!is_there) return gone(layout_);
   if (catalog_ && !catalog_->is_bloated()) return {};
+  if (catalog_) forget_erased(index);
   catalog_.reset();
-  VARVE_ASSIGN(catalog_, CatalogFile::rewrite(vfs_, layout_, index));
+  VARVE_ASSIGN(catalog_, CatalogFile::rewrite(vfs_, layout_, index, erased_));
   // Commits in doubt were in the catalog that is no more.
   for (const StagedFiles& staged : in_doubt_) discard(staged);
   in_doubt_.clear();
   return {};
+}
+
+// Makes the removals durable. If that fails, they stay in the list.
+void SaveWriter::forget_erased(const SaveIndex& index) {
+  std::erase_if(erased_, [&](const RecordKey& key) { return index.find(key) != nullptr; });
+  if (erased_.empty() || !moves_.empty()) return;
+  for (const std::string_view folder : kRecordFolders) {
+    if (!vfs_.sync_dir(layout_.in(folder))) return;
+  }
+  erased_.clear();
 }
 
 Result<StagedFiles> SaveWriter::stage(std::span<const FileChange> changes, Progress& progress,
@@ -137,6 +148,9 @@ Status SaveWriter::append(const CatalogRecord& record, const StagedFiles& staged
                      .replaced = old != nullptr ? std::optional(*old) : std::nullopt});
   }
   moves_.reserve(moves_.size() + moves.size());
+  for (const IndexChange& change : staged.changes) {
+    if (!change.entry) erased_.insert(change.key);
+  }
   in_doubt_.push_back(staged);
   Status appended = or_out_of_memory([&] { return catalog_->append(record); });
   if (!appended) {
@@ -201,6 +215,7 @@ Result<CompactReport> SaveWriter::compact(const SaveIndex& index) {
   CompactReport report;
   if (catalog_) report.size_before = catalog_->end().offset;
   (void)finish_placing();
+  forget_erased(index);
   catalog_.reset();
   VARVE_TRY(prepare(index));
   report.size_after = catalog_->end().offset;
@@ -214,9 +229,10 @@ Status SaveWriter::close(const SaveIndex& index) {
   // again mends it.
   if (!catalog_ || catalog_->end().is_closed) return {};
   // For other programs, which know nothing of staged files.
-  for (const std::string_view folder : {"chunks", "players", "globals", "varve/staged", ""}) {
+  for (const std::string_view folder : kRecordFolders) {
     VARVE_TRY(vfs_.sync_dir(layout_.in(folder)));
   }
+  VARVE_TRY(vfs_.sync_dir(layout_.in("varve/staged")));
   const CatalogRecord closed{.kind = CatalogRecordKind::closed,
                              .sequence = ++last_sequence_,
                              .generation = index.generation,

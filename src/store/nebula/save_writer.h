@@ -40,11 +40,12 @@ class SaveWriter {
   // `sequence` is that of the newest record. Without a catalog one is written before the
   // first commit.
   SaveWriter(Vfs& vfs, SaveLayout layout, std::uint64_t sequence,
-             std::optional<CatalogFile> catalog)
+             std::optional<CatalogFile> catalog, KeySet erased = {})
       : vfs_(vfs),
         layout_(std::move(layout)),
         last_sequence_(sequence),
-        catalog_(std::move(catalog)) {}
+        catalog_(std::move(catalog)),
+        erased_(std::move(erased)) {}
 
   // Makes sure that there is a catalog to append to. `index` is what is committed now.
   Status prepare(const SaveIndex& index);
@@ -88,6 +89,7 @@ class SaveWriter {
     bool is_done = false;
   };
   Status make_move(const Move& move);
+  void forget_erased(const SaveIndex& index);
   Result<std::uint64_t> write_group(std::span<const FileChange> changes,
                                     std::span<const IndexChange> entries);
 
@@ -95,6 +97,9 @@ class SaveWriter {
   const SaveLayout layout_;
   std::uint64_t last_sequence_;
   std::optional<CatalogFile> catalog_;
+  // What was erased since the catalog last forgot about it. A crash brings back files whose
+  // removal is not durable; whoever opens the save removes them by this list.
+  KeySet erased_;
   // What place() could not do yet, in order.
   std::vector<Move> moves_;
   // Staged for commits in doubt; needed should these turn out to have happened.

@@ -81,6 +81,21 @@ TEST(SimDisk, AFullDiskRefusesAndRecovers) {
   EXPECT_EQ(*disk.free_space("."), 1000u);
 }
 
+TEST(SimDisk, ADiskWithoutLinksRefusesThemAndChangesNothing) {
+  SimDisk disk;
+  ASSERT_TRUE(disk.open("a", OpenMode::create));
+  ASSERT_TRUE(disk.open("b", OpenMode::create));
+  disk.set_links(false);
+  const std::size_t log_size = disk.log().size();
+  EXPECT_EQ(disk.link("a", "c").error().code(), ErrorCode::unsupported);
+  EXPECT_EQ(disk.exchange("a", "b").error().code(), ErrorCode::unsupported);
+  EXPECT_EQ(disk.log().size(), log_size);
+  EXPECT_FALSE(*disk.exists("c"));
+  EXPECT_TRUE(disk.rename("a", "b"));
+  disk.set_links(true);
+  EXPECT_TRUE(disk.link("b", "c"));
+}
+
 TEST(SimDisk, AFailedRenameMayHaveHappened) {
   int happened_count = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
