@@ -55,7 +55,8 @@ struct CatalogEnd {
 
 struct Catalog {
   SaveIndex index;
-  // What was erased since the record that lists everything, and is not there again.
+  // What was erased since the record that lists everything, or since the damage, and is not
+  // there again.
   std::vector<RecordKey> erased;
   CatalogEnd end = {};
   // Bytes at the end that are no valid record: a commit that was not finished.

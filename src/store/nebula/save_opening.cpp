@@ -60,9 +60,11 @@ Status take_files_as_they_are(Vfs& vfs, const SaveLayout& layout, std::uint64_t 
   const auto is_sure = [&](const FileEntry& entry) {
     return entry.id.version > doubtful_sequence || waiting.contains(entry.id);
   };
+  const KeySet erased(found.erased.begin(), found.erased.end());
   KeySet there;
   std::vector<IndexChange> changes;
   for (const RecordKey& key : keys) {
+    if (erased.contains(key)) continue;
     there.insert(key);
     const FileEntry* known = index.find(key);
     if (known != nullptr && is_sure(*known)) continue;
