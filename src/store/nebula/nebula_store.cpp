@@ -72,11 +72,20 @@ Result<std::unique_ptr<Store>> NebulaStore::open_to_read(Vfs& vfs, std::string_v
     SaveLayout layout(path);
     VARVE_TRY(must_be_save(vfs, layout));
     VARVE_ASSIGN(FoundSave found, find_save(vfs, layout));
-    VARVE_ASSIGN(SceneContents scene, load_scene(vfs, layout, found.index));
-    Generation generation{.files = std::move(found.index),
-                          .scene = std::make_shared<const SceneContents>(std::move(scene))};
-    return std::unique_ptr<Store>(new NebulaStore(vfs, std::move(layout), std::move(found.report),
-                                                  std::move(generation), nullptr, std::nullopt));
+    for (;;) {
+      VARVE_ASSIGN(SceneContents scene, load_scene(vfs, layout, found.index));
+      if (scene.damage) {
+        // Or a writer has replaced it since the catalog was read.
+        VARVE_ASSIGN(FoundSave now, find_save(vfs, layout));
+        const bool moved_on = now.index.sequence != found.index.sequence;
+        found = std::move(now);
+        if (moved_on) continue;
+      }
+      Generation generation{.files = std::move(found.index),
+                            .scene = std::make_shared<const SceneContents>(std::move(scene))};
+      return std::unique_ptr<Store>(new NebulaStore(vfs, std::move(layout), std::move(found.report),
+                                                    std::move(generation), nullptr, std::nullopt));
+    }
   });
 }
 
