@@ -117,10 +117,7 @@ class CopySession final : public crash::Session {
     std::atomic<std::uint64_t> encode_count = 0;
     VARVE_ASSIGN(const SaveReport report,
                  save_copy(job, *source_,
-                           {.threads = threads,
-                            .buffers = buffers,
-                            .payload_size_max = source_->capabilities().payload_size_max,
-                            .encode_count = encode_count}));
+                           {.threads = threads, .buffers = buffers, .encode_count = encode_count}));
     if (!report.problems.empty()) return report.problems.front().error;
     return {};
   }

@@ -60,8 +60,10 @@ TEST(CatalogDamage, EveryTruncationIsAnEarlierGeneration) {
     const std::size_t index = catalog->index.sequence - 4;
     ASSERT_TRUE(index == whole_count || index + 1 == whole_count);
     ASSERT_TRUE(is_same(catalog->index, known.at(index)));
-    // The next record must not go where one is.
-    ASSERT_EQ(catalog->end.offset, (index + 1) * 4096);
+    // The next record must not go where a commit is.
+    if (!catalog->end.is_closed) {
+      ASSERT_EQ(catalog->end.offset, (index + 1) * 4096);
+    }
   });
 }
 

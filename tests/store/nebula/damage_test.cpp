@@ -127,9 +127,9 @@ TEST(NebulaDamage, EveryTruncation) {
 // what it says, and those it does not know are strays. verify() names all of them.
 TEST(NebulaDamage, ACatalogCutToAnEarlierCommitReturnsNothingOfTheLater) {
   const Bytes good = contents_of("world/varve/catalog");
-  // The record that lists everything, "closed", two commits, "closed".
-  ASSERT_EQ(good.size(), 5u * 4096);
-  const DamageCheck check = check_with("world/varve/catalog", good.slice(0, 3 * 4096));
+  // Without the last commit and "closed".
+  const DamageCheck check =
+      check_with("world/varve/catalog", good.slice(0, good.size() - 2 * 4096));
   EXPECT_EQ(check.tick, 10u);
   EXPECT_EQ(check.damaged, (std::set<std::string>{"chunk:1,-1,2,0", "player:ann"}));
   EXPECT_TRUE(check.unknown.empty());
