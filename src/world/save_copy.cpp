@@ -66,16 +66,16 @@ class Copy {
     VARVE_TRY(source_.list_chunks({}, [this](const ChunkInfo&) { return ++chunk_count_, true; }));
     VARVE_TRY(copy_chunks());
     VARVE_TRY(copy_entities());
-    VARVE_TRY(copy_named(&StoreView::list_players, &StoreView::read_player, player_key,
+    VARVE_TRY(copy_named("players", &StoreView::list_players, &StoreView::read_player, player_key,
                          &Commit::players));
-    return copy_named(&StoreView::list_globals, &StoreView::read_global, global_key,
+    return copy_named("globals", &StoreView::list_globals, &StoreView::read_global, global_key,
                       &Commit::globals);
   }
 
  private:
   Status copy_chunks() {
     return copy_kind<ChunkInfo>(
-        &Commit::chunks, &ChunkChange::pos, &ChunkInfo::pos,
+        "chunks", &Commit::chunks, &ChunkChange::pos, &ChunkInfo::pos,
         [&](const auto& visit) { return source_.list_chunks({}, visit); },
         [&](const ChunkInfo& info) -> Result<ChunkChange> {
           progress_.report(static_cast<double>(++done_count_) /
@@ -88,7 +88,7 @@ class Copy {
 
   Status copy_entities() {
     return copy_kind<EntityInfo>(
-        &Commit::entities, &EntityChange::id, &EntityInfo::id,
+        "entities", &Commit::entities, &EntityChange::id, &EntityInfo::id,
         [&](const auto& visit) { return source_.list_entities({}, visit); },
         [&](const EntityInfo& info) -> Result<EntityChange> {
           VARVE_ASSIGN(std::optional<Entity> entity, source_.read_entity(info.id));
@@ -100,12 +100,13 @@ class Copy {
         entity_key);
   }
 
-  Status copy_named(Status (StoreView::*list)(const Visitor<NamedInfo>&) const,
+  Status copy_named(std::string_view what,
+                    Status (StoreView::*list)(const Visitor<NamedInfo>&) const,
                     Result<std::optional<Bytes>> (StoreView::*read)(std::string_view) const,
                     std::string (*key_text)(std::string_view),
                     std::vector<NamedChange> Commit::* kind) {
     return copy_kind<NamedInfo>(
-        kind, &NamedChange::name, &NamedInfo::name,
+        what, kind, &NamedChange::name, &NamedInfo::name,
         [&](const auto& visit) { return (source_.*list)(visit); },
         [&](const NamedInfo& info) -> Result<NamedChange> {
           VARVE_ASSIGN(std::optional<Bytes> data, (source_.*read)(info.name));
@@ -116,9 +117,9 @@ class Copy {
 
   // Everything that is stored and did not change, and everything that did.
   template <class Info, class Change, class Key, class List, class Read, class KeyText>
-  Status copy_kind(std::vector<Change> Commit::* kind, Key Change::* change_key,
-                   Key Info::* info_key, const List& list, const Read& read,
-                   const KeyText& key_text) {
+  Status copy_kind(std::string_view what, std::vector<Change> Commit::* kind,
+                   Key Change::* change_key, Key Info::* info_key, const List& list,
+                   const Read& read, const KeyText& key_text) {
     std::unordered_set<Key> changed;
     for (const Change& change : changes_.*kind) changed.insert(change.*change_key);
     Status status;
@@ -134,7 +135,10 @@ class Copy {
       }
       return status.has_value();
     };
-    VARVE_TRY(list(visit));
+    const Status listed = list(visit);
+    if (!listed && listed.error().code() != ErrorCode::corruption) return listed;
+    // A format that keeps all of a kind in one file may have lost them all.
+    if (!listed) report_.problems.push_back({.key = std::string(what), .error = listed.error()});
     VARVE_TRY(status);
     for (const Change& change : changes_.*kind) VARVE_TRY(add(kind, change));
     return {};

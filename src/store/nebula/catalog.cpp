@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/byte_reader.h"
 #include "base/byte_writer.h"
 #include "base/try.h"
@@ -21,6 +24,8 @@ constexpr std::size_t kChecksumOffset = 24;
 constexpr std::uint8_t kErased = 0x10;
 constexpr std::uint8_t kUnchecked = 0x20;
 constexpr std::uint8_t kPlaceholder = 0x40;
+constexpr std::size_t kSceneEntrySizeMin = 1;
+constexpr std::size_t kEntrySizeMin = 3;
 
 // Covers the place, so that a record copied elsewhere in the file is none.
 std::uint64_t checksum_of(ByteView record, std::uint64_t offset) {
@@ -117,11 +122,15 @@ Result<CatalogRecord> decode_body(ByteView body, CatalogRecordKind kind, std::ui
     generator.name = in.text();
     generator.version = in.u32();
   }
-  // The shortest entry is a name of one letter that was erased.
-  const std::size_t count = in.sequence(3);
-  record.changes.reserve(count);
+  // The shortest entry is the scene that was erased. It stands there once at most; all others
+  // have a key.
+  const std::size_t count = in.sequence(kSceneEntrySizeMin);
+  record.changes.reserve(std::min(count, 1 + body.size() / kEntrySizeMin));
+  bool has_scene = false;
   for (std::size_t i = 0; i < count && in.ok(); ++i) {
     record.changes.push_back(read_change(in, sequence));
+    if (record.changes.back().key.kind != RecordKind::entity) continue;
+    if (std::exchange(has_scene, true)) in.bytes_below().fail("the scene twice");
   }
   VARVE_TRY(in.finish("catalog record"));
   return record;
@@ -192,6 +201,8 @@ class Builder {
     index_.tick = record.tick;
     index_.generator = record.generator;
   }
+  // A record is lost. It may have brought back what was erased before it.
+  void skip_damage() { erased_.clear(); }
   std::uint64_t sequence() const noexcept { return index_.sequence; }
   void finish(Catalog& catalog) {
     catalog.index = std::move(index_);
@@ -274,6 +285,7 @@ Result<Catalog> decode_catalog(ByteView file) {
     VARVE_ASSIGN(const auto next, next_valid(file, offset + kRecordAlignment, behind));
     if (!next) break;
     if (!catalog.damaged_offset) catalog.damaged_offset = offset;
+    builder.skip_damage();
     offset = next->offset;
     // What the lost record said came before this one.
     catalog.damaged_sequence = next->sequence - 1;

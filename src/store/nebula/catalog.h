@@ -58,7 +58,8 @@ struct CatalogEnd {
 
 struct Catalog {
   SaveIndex index;
-  // What was erased, as the record that lists everything or one since says, and is not
+  // What was erased, as the record that lists everything or one since says (or since the
+  // damage), and is not
   // there again.
   std::vector<RecordKey> erased;
   CatalogEnd end = {};

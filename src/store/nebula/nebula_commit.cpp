@@ -50,7 +50,7 @@ Result<bool> NebulaStore::holds(const RecordKey& key, const FileEntry& entry,
 }
 
 Status NebulaStore::plan_file(const RecordKey& key, const std::optional<Bytes>& payload,
-                              const Generation& before, KindStats& stats, Plan& plan) const {
+                              const Generation& before, KindStats& stats, Plan& plan) {
   const FileEntry* old = before.files.find(key);
   if (!payload) {
     if (old == nullptr || old->placeholder) return {};
@@ -58,7 +58,10 @@ Status NebulaStore::plan_file(const RecordKey& key, const std::optional<Bytes>& 
     plan.files.push_back({.key = key});
     return {};
   }
-  if (old != nullptr && !old->placeholder) {
+  if (old == nullptr) {
+    // A file the catalog does not know may be what it lost.
+    VARVE_TRY(keep_aside(key));
+  } else if (!old->placeholder) {
     VARVE_ASSIGN(const bool is_held, holds(key, *old, *payload));
     if (is_held) {
       ++stats.unchanged_count;

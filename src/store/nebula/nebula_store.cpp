@@ -72,11 +72,20 @@ Result<std::unique_ptr<Store>> NebulaStore::open_to_read(Vfs& vfs, std::string_v
     SaveLayout layout(path);
     VARVE_TRY(must_be_save(vfs, layout));
     VARVE_ASSIGN(FoundSave found, find_save(vfs, layout));
-    VARVE_ASSIGN(SceneContents scene, load_scene(vfs, layout, found.index));
-    Generation generation{.files = std::move(found.index),
-                          .scene = std::make_shared<const SceneContents>(std::move(scene))};
-    return std::unique_ptr<Store>(new NebulaStore(vfs, std::move(layout), std::move(found.report),
-                                                  std::move(generation), nullptr, std::nullopt));
+    for (;;) {
+      VARVE_ASSIGN(SceneContents scene, load_scene(vfs, layout, found.index));
+      if (scene.damage) {
+        // Or a writer has replaced it since the catalog was read.
+        VARVE_ASSIGN(FoundSave now, find_save(vfs, layout));
+        const bool moved_on = now.index.sequence != found.index.sequence;
+        found = std::move(now);
+        if (moved_on) continue;
+      }
+      Generation generation{.files = std::move(found.index),
+                            .scene = std::make_shared<const SceneContents>(std::move(scene))};
+      return std::unique_ptr<Store>(new NebulaStore(vfs, std::move(layout), std::move(found.report),
+                                                    std::move(generation), nullptr, std::nullopt));
+    }
   });
 }
 
@@ -173,20 +182,26 @@ Status NebulaStore::list_globals(const Visitor<NamedInfo>& visit) const {
 
 // --- Views that are held ---------------------------------------------------------------
 
+// The newest generation, whose files stay until the last reference to it is gone; null if the
+// store is closed.
+SharedGeneration NebulaStore::hold() const {
+  const std::lock_guard lock(mutex_);
+  if (current_ == nullptr) return nullptr;
+  const std::uint64_t sequence = current_->files.sequence;
+  {
+    const std::lock_guard pins_lock(pins_->mutex);
+    pins_->sequences.insert(sequence);
+  }
+  return SharedGeneration(current_.get(), [kept = current_, pins = pins_, sequence](auto*) {
+    const std::lock_guard pins_lock(pins->mutex);
+    pins->sequences.erase(pins->sequences.find(sequence));
+  });
+}
+
 Result<std::unique_ptr<StoreView>> NebulaStore::pin() {
   return or_out_of_memory([&]() -> Result<std::unique_ptr<StoreView>> {
-    const std::lock_guard lock(mutex_);
-    if (current_ == nullptr) return closed();
-    // The view lets go of its files together with the last reference to its generation.
-    const std::uint64_t sequence = current_->files.sequence;
-    {
-      const std::lock_guard pins_lock(pins_->mutex);
-      pins_->sequences.insert(sequence);
-    }
-    SharedGeneration held(current_.get(), [kept = current_, pins = pins_, sequence](auto*) {
-      const std::lock_guard pins_lock(pins->mutex);
-      pins->sequences.erase(pins->sequences.find(sequence));
-    });
+    SharedGeneration held = hold();
+    if (held == nullptr) return closed();
     const auto none_newer = [](const SharedGeneration&) -> Result<SharedGeneration> {
       return SharedGeneration();
     };

@@ -68,6 +68,7 @@ class NebulaStore final : public Store {
               std::unique_ptr<WriterLock> lock, std::optional<SaveWriter> writer);
 
   SharedGeneration current() const;
+  SharedGeneration hold() const;
   Error closed() const;
   Status check_writable() const;
   NebulaView::Newer newer() const;
@@ -75,11 +76,14 @@ class NebulaStore final : public Store {
   template <class Call>
   auto read(Call&& call) const -> decltype(call(std::declval<const NebulaView&>()));
 
+  Status verify_files(const Generation& at, Progress& progress, VerifyReport& report) const;
+  Status verify_names(const Generation& at, VerifyReport& report) const;
+
   Result<CommitStats> make_commit(const Commit& commit, const SharedGeneration& before,
                                   Progress& progress);
   Result<Plan> plan(const Commit& commit, const Generation& before, Progress& progress);
   Status plan_file(const RecordKey& key, const std::optional<Bytes>& payload,
-                   const Generation& before, KindStats& stats, Plan& plan) const;
+                   const Generation& before, KindStats& stats, Plan& plan);
   Status plan_entities(const Commit& commit, const Generation& before, Progress& progress,
                        Plan& plan, Generation& next);
   Result<bool> holds(const RecordKey& key, const FileEntry& entry, const Bytes& payload) const;

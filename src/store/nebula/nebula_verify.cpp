@@ -1,8 +1,10 @@
 // Checking everything a nebula save holds.
-#include <fmt/format.h>
+#include <functional>
+#include <set>
 
 #include "base/guarded.h"
 #include "base/try.h"
+#include "io/path.h"
 #include "store/nebula/nebula_store.h"
 #include "store/nebula/nvck.h"
 #include "store/nebula/save_files.h"
@@ -23,70 +25,103 @@ Status check_contents(const RecordKey& key, const Bytes& payload) {
   return {};
 }
 
-// Files in the folders of records that are part of nothing.
-Status find_strays(Vfs& vfs, const SaveLayout& layout, const SaveIndex& index,
-                   VerifyReport& report) {
-  for (const std::string_view folder : {"chunks", "players", "globals"}) {
+// The files of records that are part of nothing, by their paths inside the save. `known` is
+// told by its key or, where its name is too long for that, by its path.
+Result<std::vector<std::string>> list_strays(Vfs& vfs, const SaveLayout& layout,
+                                             const std::function<bool(const RecordKey&)>& is_known,
+                                             const std::set<std::string>& long_names) {
+  std::vector<std::string> strays;
+  for (const std::string_view folder : {"", "chunks", "players", "globals"}) {
     const auto entries = vfs.list(layout.in(folder));
     if (!entries && entries.error().code() == ErrorCode::not_found) continue;
     if (!entries) return entries.error();
     for (const DirEntry& entry : *entries) {
       const auto key = key_of_file(folder, entry.name);
-      if (key && index.find(*key) != nullptr) continue;
-      const std::string path = layout.in(fmt::format("{}/{}", folder, entry.name));
-      // Long names are not read back from files; the catalog knows them.
-      if (!key && entry.name.find('~') != std::string::npos) continue;
-      report.problems.push_back(
-          {path, corruption("not part of the save: the catalog does not know it. Put it into the "
-                            "save by its key, or remove it")});
+      if (key && is_known(*key)) continue;
+      // Beside world.ron a person may keep what is no record.
+      if (folder.empty() && (!key || entry.kind != FileKind::file)) continue;
+      const std::string path =
+          layout.in(folder.empty() ? entry.name : path_join(folder, entry.name));
+      if (!long_names.contains(path)) strays.push_back(path);
     }
   }
-  return {};
+  return strays;
 }
 
 }  // namespace
 
 Result<VerifyReport> NebulaStore::verify(Progress& progress) const {
   return or_out_of_memory([&]() -> Result<VerifyReport> {
-    const SharedGeneration at = current();
+    // Held, so that a commit beside us takes no file away.
+    const SharedGeneration at = hold();
     if (at == nullptr) return closed();
     VerifyReport report;
     report.problems = open_report_.problems;
-    const double file_count = static_cast<double>(at->files.file_count() + 1);
-    std::uint64_t done_count = 0;
-    std::optional<Error> failure;
-    const bool finished = at->files.visit([&](const RecordKey& key, const FileEntry& entry) {
-      progress.report(static_cast<double>(done_count++) / file_count);
-      if (progress.is_cancelled()) return false;
-      if (key.kind == RecordKind::entity || entry.placeholder) return true;
-      ++report.record_count;
-      const auto payload = read_payload(vfs_, layout_, key, entry);
-      const Status good = payload ? check_contents(key, *payload) : payload.error();
-      if (good) return true;
-      if (good.error().code() != ErrorCode::corruption &&
-          good.error().code() != ErrorCode::unsupported) {
-        failure = good.error();
-        return false;
-      }
-      // A writer beside us may have replaced it.
-      const auto newer = moved_on(at);
-      if (!newer) failure = newer.error();
-      report.problems.push_back({to_string(key), good.error()});
-      return !failure.has_value();
-    });
-    if (failure) return *failure;
-    if (!finished) return cancelled("the check was cancelled");
-    // Entities were read when the save was opened; here is whether their file still is good.
-    report.record_count += at->scene->tables->entities.size();
-    if (at->files.scene) {
-      const auto scene = load_scene(vfs_, layout_, at->files);
-      if (!scene) return scene.error();
-      if (scene->damage) report.problems.push_back({layout_.file(scene_key()), *scene->damage});
+    VARVE_TRY(verify_files(*at, progress, report));
+    VARVE_TRY(verify_names(*at, report));
+    // A writer beside a reader may have replaced what we call damaged.
+    if (!writer_ && report.problems.size() > open_report_.problems.size()) {
+      VARVE_TRY(moved_on(at));
     }
-    VARVE_TRY(find_strays(vfs_, layout_, at->files, report));
     progress.report(1);
     return report;
   });
+}
+
+Status NebulaStore::verify_files(const Generation& at, Progress& progress,
+                                 VerifyReport& report) const {
+  const double file_count = static_cast<double>(at.files.file_count() + 1);
+  std::uint64_t done_count = 0;
+  Status failure;
+  at.files.visit([&](const RecordKey& key, const FileEntry& entry) {
+    progress.report(static_cast<double>(done_count++) / file_count);
+    if (progress.is_cancelled()) {
+      failure = cancelled("the check was cancelled");
+      return false;
+    }
+    // Entities come below.
+    if (key.kind == RecordKind::entity) return true;
+    if (!entry.placeholder) ++report.record_count;
+    const auto payload = read_payload(vfs_, layout_, key, entry);
+    const Status good = payload ? check_contents(key, *payload) : payload.error();
+    if (good) return true;
+    if (good.error().code() == ErrorCode::corruption ||
+        good.error().code() == ErrorCode::unsupported) {
+      report.problems.push_back({to_string(key), good.error()});
+      return true;
+    }
+    failure = good;
+    return false;
+  });
+  VARVE_TRY(failure);
+  // They were read when the save was opened; here is whether their file still is good.
+  report.record_count += at.scene->tables->entities.size();
+  if (!at.files.scene) return {};
+  VARVE_ASSIGN(const SceneContents scene, load_scene(vfs_, layout_, at.files));
+  if (scene.damage) report.problems.push_back({layout_.file(scene_key()), *scene.damage});
+  return {};
+}
+
+Status NebulaStore::verify_names(const Generation& at, VerifyReport& report) const {
+  std::set<std::string> long_names;
+  at.files.visit([&](const RecordKey& key, const FileEntry&) {
+    std::string path = layout_.file(key);
+    if (path_name(path).find('~') != std::string_view::npos) long_names.insert(std::move(path));
+    return true;
+  });
+  const auto is_known = [&](const RecordKey& key) {
+    if (at.files.find(key) != nullptr) return true;
+    // A commit may have brought it while we listed.
+    const SharedGeneration now = current();
+    return now != nullptr && now->files.find(key) != nullptr;
+  };
+  VARVE_ASSIGN(const auto strays, list_strays(vfs_, layout_, is_known, long_names));
+  for (const std::string& path : strays) {
+    report.problems.push_back(
+        {path, corruption("not part of the save: the catalog does not know it. Put it into the "
+                          "save by its key, or remove it")});
+  }
+  return {};
 }
 
 }  // namespace varve::nebula

@@ -23,6 +23,8 @@ bool is_plain(char c) {
          c == '-';
 }
 
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
 // Whether the global `file:<name>` is the file `name` beside world.ron. Anything with a
 // folder in it, or that could be mistaken for something of the format's, is not.
 bool is_plain_file(std::string_view name) {
@@ -30,9 +32,18 @@ bool is_plain_file(std::string_view name) {
   if (!std::all_of(name.begin(), name.end(), [](char c) { return is_plain(c) || c == '.'; })) {
     return false;
   }
-  const auto is_name = [&](std::string_view taken) { return name == taken; };
-  return name != kSceneFile && name != kQuarantineFolder &&
-         std::none_of(kFolders.begin(), kFolders.end(), is_name);
+  // Some disks do not tell "Varve" from "varve".
+  const auto is_taken = [&](std::string_view taken) {
+    return std::equal(name.begin(), name.end(), taken.begin(), taken.end(),
+                      [](char a, char b) { return lower(a) == b; });
+  };
+  return !is_taken(kSceneFile) && !is_taken(kQuarantineFolder) &&
+         std::none_of(kFolders.begin(), kFolders.end(), is_taken);
+}
+
+// Whether a global is a file beside world.ron, and so not in globals/.
+bool is_file_global(std::string_view name) {
+  return name.starts_with(kFilePrefix) && is_plain_file(name.substr(kFilePrefix.size()));
 }
 
 // Any name as the name of a file: what could be special is %XX. A name too long for that is
@@ -124,9 +135,7 @@ std::string SaveLayout::file(const RecordKey& key) const {
       break;
   }
   const std::string_view name = key.name;
-  if (name.starts_with(kFilePrefix) && is_plain_file(name.substr(kFilePrefix.size()))) {
-    return in(name.substr(kFilePrefix.size()));
-  }
+  if (is_file_global(name)) return in(name.substr(kFilePrefix.size()));
   return in(fmt::format("globals/{}", escaped(name)));
 }
 
@@ -149,6 +158,8 @@ std::optional<RecordKey> key_of_file(std::string_view folder, std::string_view n
   auto plain = unescaped(name);
   if (!plain) return std::nullopt;
   const RecordKind kind = folder == "players" ? RecordKind::player : RecordKind::global;
+  // Its file is elsewhere; this one would be a second.
+  if (kind == RecordKind::global && is_file_global(*plain)) return std::nullopt;
   return RecordKey{.kind = kind, .name = *std::move(plain)};
 }
 

@@ -60,15 +60,17 @@ Status take_files_as_they_are(Vfs& vfs, const SaveLayout& layout, std::uint64_t 
   const auto is_sure = [&](const FileEntry& entry) {
     return entry.id.version > doubtful_sequence || waiting.contains(entry.id);
   };
+  const KeySet erased(found.erased.begin(), found.erased.end());
   KeySet there;
   std::vector<IndexChange> changes;
   for (const RecordKey& key : keys) {
+    if (erased.contains(key)) continue;
     there.insert(key);
     const FileEntry* known = index.find(key);
     if (known != nullptr && is_sure(*known)) continue;
-    changes.push_back({key, FileEntry{.id = {index.sequence, changes.size()},
-                                      .checked = false,
-                                      .placeholder = known != nullptr && known->placeholder}});
+    // What was lost may have put a record in the place of what we made.
+    if (known != nullptr && known->placeholder && read_payload(vfs, layout, key, *known)) continue;
+    changes.push_back({key, FileEntry{.id = {index.sequence, changes.size()}, .checked = false}});
   }
   index.visit([&](const RecordKey& key, const FileEntry& entry) {
     // Erased by what was lost, it must be.
