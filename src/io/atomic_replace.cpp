@@ -29,16 +29,23 @@ std::string atomic_replace_temporary(std::string_view path) {
   return std::string(path) + ".tmp";
 }
 
-Status atomic_replace(Vfs& vfs, std::string_view path, ByteView contents) {
+Status write_replacement(Vfs& vfs, std::string_view path, ByteView contents) {
   const std::string temporary = atomic_replace_temporary(path);
-  if (Status written = write_durably(vfs, temporary, contents); !written) {
-    // The first failure is the one to report; a temporary that stays is harmless.
-    (void)vfs.remove(temporary);
-    return written;
-  }
-  // From here on a failure leaves the outcome open, so both files are kept.
-  VARVE_TRY(vfs.rename(temporary, path));
+  Status written = write_durably(vfs, temporary, contents);
+  // The first failure is the one to report; a temporary that stays is harmless.
+  if (!written) (void)vfs.remove(temporary);
+  return written;
+}
+
+Status install_replacement(Vfs& vfs, std::string_view path) {
+  VARVE_TRY(vfs.rename(atomic_replace_temporary(path), path));
   return vfs.sync_dir(path_parent(path));
+}
+
+Status atomic_replace(Vfs& vfs, std::string_view path, ByteView contents) {
+  VARVE_TRY(write_replacement(vfs, path, contents));
+  // From here on a failure leaves the outcome open, so both files are kept.
+  return install_replacement(vfs, path);
 }
 
 }  // namespace varve

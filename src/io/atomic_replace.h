@@ -19,4 +19,9 @@ std::string atomic_replace_temporary(std::string_view path);
 // either.
 Status atomic_replace(Vfs& vfs, std::string_view path, ByteView contents);
 
+// The two halves of it, for who can go on without the second. A failure of the first leaves
+// nothing behind.
+Status write_replacement(Vfs& vfs, std::string_view path, ByteView contents);
+Status install_replacement(Vfs& vfs, std::string_view path);
+
 }  // namespace varve

@@ -20,9 +20,11 @@ Error TablesStore::closed() const {
 
 template <class Call>
 auto TablesStore::read(Call&& call) const -> decltype(call(std::declval<const TablesView&>())) {
-  SharedTables tables = current();
-  if (tables == nullptr) return closed();
-  return call(TablesView(std::move(tables)));
+  return or_out_of_memory([&]() -> decltype(call(std::declval<const TablesView&>())) {
+    SharedTables tables = current();
+    if (tables == nullptr) return closed();
+    return call(TablesView(std::move(tables)));
+  });
 }
 
 std::uint64_t TablesStore::generation() const {
@@ -109,8 +111,10 @@ Result<std::unique_ptr<StoreView>> TablesStore::pin() {
 }
 
 Status TablesStore::quarantine(const ChunkPos&) {
-  if (current() == nullptr) return closed();
-  return {};
+  return or_out_of_memory([&]() -> Status {
+    if (current() == nullptr) return closed();
+    return {};
+  });
 }
 
 Result<VerifyReport> TablesStore::verify(Progress& progress) const {
@@ -143,21 +147,25 @@ Result<VerifyReport> TablesStore::verify(Progress& progress) const {
 }
 
 Result<CompactReport> TablesStore::compact(Progress& progress) {
-  const SharedTables tables = current();
-  if (tables == nullptr) return closed();
-  const std::uint64_t size = tables->payload_size();
-  progress.report(1);
-  return CompactReport{.size_before = size, .size_after = size};
+  return or_out_of_memory([&]() -> Result<CompactReport> {
+    const SharedTables tables = current();
+    if (tables == nullptr) return closed();
+    const std::uint64_t size = tables->payload_size();
+    progress.report(1);
+    return CompactReport{.size_before = size, .size_after = size};
+  });
 }
 
 Status TablesStore::close() {
-  SharedTables last;
-  {
-    const std::lock_guard lock(mutex_);
-    last.swap(current_);
-  }
-  if (last == nullptr) return closed();
-  return release();
+  return or_out_of_memory([&]() -> Status {
+    SharedTables last;
+    {
+      const std::lock_guard lock(mutex_);
+      last.swap(current_);
+    }
+    if (last == nullptr) return closed();
+    return release();
+  });
 }
 
 }  // namespace varve

@@ -4,26 +4,10 @@
 #include <limits>
 
 #include "base/guarded.h"
+#include "store/chunk_range.h"
 
 namespace varve {
 namespace {
-
-// The first position in the order of keys that the filter may admit.
-ChunkPos first_of(const ChunkFilter& filter) {
-  if (filter.box) return filter.box->min;
-  ChunkPos first;
-  // Of all spaces the default one comes first; of all counts, none at all.
-  if (filter.space) first.space = *filter.space;
-  first.coordinate_count = 0;
-  first.coordinates.fill(std::numeric_limits<std::int32_t>::min());
-  return first;
-}
-
-// Whether no position from this one on is admitted.
-bool is_behind(const ChunkFilter& filter, const ChunkPos& pos) {
-  if (filter.box) return filter.box->max < pos;
-  return filter.space && *filter.space != pos.space;
-}
 
 Result<std::optional<Bytes>> read_named(const PersistentMap<std::string, Bytes>& table,
                                         std::string_view name) {

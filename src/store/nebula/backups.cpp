@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/try.h"
 #include "io/path.h"
 #include "store/nebula/save_files.h"
 #include "store/nebula/save_opening.h"
-#include "varve/checksum.h"
 
 namespace varve::nebula {
 namespace {
@@ -26,13 +24,18 @@ CatalogRecord record_of(const SaveIndex& target, std::vector<IndexChange> change
 // Whether both are the same but for `keys`, and those are. Closing a save raises its
 // sequence and changes nothing else.
 bool is_same_generation(const SaveIndex& a, const SaveIndex& b, const KeySet& keys) {
-  const auto is_same_file = [&](const RecordKey& key) {
-    const FileEntry* in_a = a.find(key);
-    const FileEntry* in_b = b.find(key);
-    return in_a == nullptr || in_b == nullptr ? in_a == in_b : *in_a == *in_b;
-  };
+  const auto is_same = [&](const RecordKey& key) { return is_same_file(a.find(key), b.find(key)); };
   return a.generation == b.generation && a.tick == b.tick && a.generator == b.generator &&
-         std::all_of(keys.begin(), keys.end(), is_same_file);
+         std::all_of(keys.begin(), keys.end(), is_same);
+}
+
+Result<std::unique_ptr<WriterLock>> lock_backup(Vfs& vfs, const SaveLayout& backup) {
+  VARVE_ASSIGN(const bool is_ours, is_save(vfs, backup));
+  if (is_ours) return lock_save(vfs, backup);
+  return invalid_argument(fmt::format(
+      "{} is in the way of a backup and is no save of this format; move it away, or keep no "
+      "backups",
+      backup.root()));
 }
 
 }  // namespace
@@ -103,8 +106,8 @@ Status Backups::load(const SaveIndex& save, std::uint32_t count) {
   const SaveIndex* in_front = &save;
   for (std::size_t number = 1; number <= count; ++number) {
     if (slots_[number - 1]) {
-      VARVE_ASSIGN(const bool is_same, is_as_remembered(number));
-      if (!is_same) slots_[number - 1].reset();
+      VARVE_ASSIGN(const CatalogMark mark, mark_of_catalog(vfs_, layout(number)));
+      if (mark != slots_[number - 1]->catalog_mark) slots_[number - 1].reset();
     }
     if (!slots_[number - 1]) {
       VARVE_TRY(load_slot(number, *in_front));
@@ -124,14 +127,7 @@ Status Backups::load_slot(std::size_t number, const SaveIndex& in_front) {
   const SaveLayout backup = layout(number);
   VARVE_ASSIGN(const bool is_there, vfs_.exists(backup.root()));
   if (!is_there) return {};
-  VARVE_ASSIGN(const bool is_ours, is_save(vfs_, backup));
-  if (!is_ours) {
-    return invalid_argument(fmt::format(
-        "{} is in the way of a backup and is no save of this format; move it away, or keep no "
-        "backups",
-        backup.root()));
-  }
-  VARVE_ASSIGN(const auto lock, vfs_.lock_writer(backup.lock()));
+  VARVE_ASSIGN(const auto lock, lock_backup(vfs_, backup));
   VARVE_ASSIGN(auto found, find_save(vfs_, backup));
   VARVE_TRY(make_folders(vfs_, backup));
   VARVE_ASSIGN(auto writer, recover_save(vfs_, backup, found));
@@ -148,38 +144,20 @@ Status Backups::load_slot(std::size_t number, const SaveIndex& in_front) {
 Status Backups::remember_catalog(std::size_t number, const CatalogEnd& end) {
   Slot& slot = *slots_[number - 1];
   slot.catalog_end = end;
-  VARVE_ASSIGN(const auto file, vfs_.open(layout(number).catalog(), OpenMode::read));
-  std::array<std::byte, 64> head{};
-  VARVE_TRY(file->read_exactly(0, head));
-  slot.catalog_checksum = xxh3(head);
+  VARVE_ASSIGN(slot.catalog_mark, mark_of_catalog(vfs_, layout(number)));
   return {};
-}
-
-Result<bool> Backups::is_as_remembered(std::size_t number) const {
-  const Slot& slot = *slots_[number - 1];
-  const auto file = vfs_.open(layout(number).catalog(), OpenMode::read);
-  if (!file) return false;
-  VARVE_ASSIGN(const std::uint64_t size, (*file)->size());
-  if (size != slot.catalog_end.offset) return false;
-  std::array<std::byte, 64> head{};
-  VARVE_TRY((*file)->read_exactly(0, head));
-  return xxh3(head) == slot.catalog_checksum;
 }
 
 // Takes over what differs in the one in front of it.
 Result<std::uint64_t> Backups::bring_up(std::size_t number, const SaveIndex& target) {
   Slot& slot = *slots_[number - 1];
   const SaveLayout backup = layout(number);
-  VARVE_ASSIGN(const auto lock, vfs_.lock_writer(backup.lock()));
+  VARVE_ASSIGN(const auto lock, lock_save(vfs_, backup));
   std::vector<IndexChange> changes;
   for (const RecordKey& key : slot.behind) {
     const FileEntry* wanted = target.find(key);
-    const FileEntry* have = slot.index.find(key);
-    if (wanted != nullptr && (have == nullptr || *have != *wanted)) {
-      changes.push_back({key, *wanted});
-    } else if (wanted == nullptr && have != nullptr) {
-      changes.push_back({key, std::nullopt});
-    }
+    if (is_same_file(wanted, slot.index.find(key))) continue;
+    changes.push_back({key, wanted != nullptr ? std::optional(*wanted) : std::nullopt});
   }
   VARVE_ASSIGN(auto catalog, CatalogFile::resume(vfs_, backup, slot.catalog_end));
   SaveWriter writer(vfs_, backup, slot.index.sequence, std::move(catalog));
@@ -223,6 +201,7 @@ Result<std::uint64_t> Backups::make_anew(std::size_t number, std::uint32_t count
   VARVE_TRY(make_room(number, count));
   VARVE_TRY(rename_durably(vfs_, unfinished.root(), backup.root()));
   slots_[number - 1] = Slot{.index = target};
+  trimmed_to_.reset();
   VARVE_TRY(remember_catalog(number, catalog.end()));
   return catalog.end().offset;
 }
@@ -234,7 +213,7 @@ Status Backups::make_room(std::size_t number, std::uint32_t count) {
     VARVE_ASSIGN(const bool is_there, vfs_.exists(layout(free).root()));
     if (!is_there) break;
     // Whoever has it open keeps it.
-    VARVE_ASSIGN(const auto lock, vfs_.lock_writer(layout(free).lock()));
+    VARVE_ASSIGN(const auto lock, lock_backup(vfs_, layout(free)));
   }
   if (free > count) {
     free = count;
@@ -257,7 +236,7 @@ Status Backups::trim(std::uint32_t count) {
     if (!is_ours) continue;
     {
       // Whoever has it open keeps it.
-      VARVE_ASSIGN(const auto lock, vfs_.lock_writer(layout(number).lock()));
+      VARVE_ASSIGN(const auto lock, lock_save(vfs_, layout(number)));
     }
     VARVE_TRY(remove_whole_save(vfs_, layout(number)));
   }

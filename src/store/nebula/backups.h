@@ -43,7 +43,7 @@ class Backups {
     KeySet behind = {};
     // How its catalog looked when we last saw it; another program may have written it since.
     CatalogEnd catalog_end = {};
-    std::uint64_t catalog_checksum = 0;
+    CatalogMark catalog_mark = {};
   };
 
   SaveLayout layout(std::size_t number) const;
@@ -53,7 +53,6 @@ class Backups {
   // Whether a rotation may overwrite it because it adds nothing to the one in front of it.
   bool is_free(std::size_t number, const SaveIndex& save) const;
   Status remember_catalog(std::size_t number, const CatalogEnd& end);
-  Result<bool> is_as_remembered(std::size_t number) const;
   Result<std::uint64_t> bring_up(std::size_t number, const SaveIndex& target);
   Result<std::uint64_t> make_anew(std::size_t number, std::uint32_t count, const SaveIndex& target);
   Status make_room(std::size_t number, std::uint32_t count);

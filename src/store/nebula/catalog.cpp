@@ -136,9 +136,25 @@ Result<CatalogRecord> decode_body(ByteView body, CatalogRecordKind kind, std::ui
   return record;
 }
 
-// The record at `offset`, or nullopt if there is no valid one. An error only for a version of
-// the future.
-Result<std::optional<Found>> record_at(ByteView file, std::uint64_t offset) {
+// How many bytes may be looked at to find records among damage. More means that somebody
+// made the file so.
+class Effort {
+ public:
+  explicit Effort(std::uint64_t file_size) : left_(4 * file_size) {}
+  bool spend(std::uint64_t size) noexcept {
+    if (size > left_) return false;
+    left_ -= size;
+    return true;
+  }
+
+ private:
+  std::uint64_t left_;
+};
+
+// The record at `offset` if its sequence is above `behind`; nullopt if there is no valid one. An
+// error only for a version of the future.
+Result<std::optional<Found>> record_at(ByteView file, std::uint64_t offset,
+                                       std::optional<std::uint64_t> behind, Effort& effort) {
   if (file.size() - offset < kHeaderSize) return std::nullopt;
   ByteReader in(file.subspan(offset));
   in.expect(kMagic);
@@ -149,6 +165,8 @@ Result<std::optional<Found>> record_at(ByteView file, std::uint64_t offset) {
   const std::uint64_t body_size = in.u64_le();
   const std::uint64_t checksum = in.u64_le();
   if (!in.ok() || body_size > in.remaining()) return std::nullopt;
+  if (sequence > kSequenceMax || (behind && sequence <= *behind)) return std::nullopt;
+  if (!effort.spend(body_size)) return std::nullopt;
   const ByteView whole = file.subspan(offset, kHeaderSize + body_size);
   if (checksum_of(whole, offset) != checksum) return std::nullopt;
   if (version != kCatalogVersion) {
@@ -160,7 +178,7 @@ Result<std::optional<Found>> record_at(ByteView file, std::uint64_t offset) {
   auto record =
       decode_body(whole.subspan(kHeaderSize), static_cast<CatalogRecordKind>(kind), sequence);
   // Its checksum is right, so this is what somebody wrote, and not a record all the same.
-  if (!record) return std::nullopt;
+  if (!record || record->generation > kSequenceMax) return std::nullopt;
   const std::uint64_t end = offset + whole.size();
   const std::uint64_t aligned = (end + kRecordAlignment - 1) / kRecordAlignment * kRecordAlignment;
   return Found{*std::move(record), aligned};
@@ -171,12 +189,12 @@ struct Place {
   std::uint64_t sequence = 0;
 };
 
-// The first valid record from `offset` on whose sequence is above `sequence`.
-Result<std::optional<Place>> next_valid(ByteView file, std::uint64_t offset,
-                                        std::uint64_t sequence) {
+// The first valid record from `offset` on whose sequence is above `behind`.
+Result<std::optional<Place>> next_valid(ByteView file, std::uint64_t offset, std::uint64_t behind,
+                                        Effort& effort) {
   for (; offset < file.size(); offset += kRecordAlignment) {
-    VARVE_ASSIGN(const auto found, record_at(file, offset));
-    if (found && found->record.sequence > sequence) return Place{offset, found->record.sequence};
+    VARVE_ASSIGN(const auto found, record_at(file, offset, behind, effort));
+    if (found) return Place{offset, found->record.sequence};
   }
   return std::nullopt;
 }
@@ -235,7 +253,7 @@ CatalogRecord whole_record(const SaveIndex& index, const KeySet& erased) {
 }
 
 Result<Bytes> encode_record(const CatalogRecord& record, std::uint64_t offset) {
-  ByteWriter out(kCatalogSizeMax);
+  ByteWriter out(kRecordSizeMax);
   out.text(kMagic);
   out.u8(kCatalogVersion);
   out.u8(static_cast<std::uint8_t>(record.kind));
@@ -264,13 +282,15 @@ Result<Bytes> encode_record(const CatalogRecord& record, std::uint64_t offset) {
 Result<Catalog> decode_catalog(ByteView file) {
   Catalog catalog;
   Builder builder;
+  Effort effort(file.size());
   bool any = false;
   std::uint64_t offset = 0;
   while (offset < file.size()) {
-    VARVE_ASSIGN(const auto found, record_at(file, offset));
+    const auto last = any ? std::optional(builder.sequence()) : std::nullopt;
+    VARVE_ASSIGN(const auto found, record_at(file, offset, last, effort));
     const bool starts_well = any || (found && found->record.kind == CatalogRecordKind::whole) ||
                              catalog.damaged_offset.has_value();
-    if (found && starts_well && (!any || found->record.sequence > builder.sequence())) {
+    if (found && starts_well) {
       builder.add(found->record);
       any = true;
       catalog.end.is_closed = found->record.kind == CatalogRecordKind::closed;
@@ -281,8 +301,8 @@ Result<Catalog> decode_catalog(ByteView file) {
       offset = found->end_offset;
       continue;
     }
-    const std::uint64_t behind = any ? builder.sequence() : 0;
-    VARVE_ASSIGN(const auto next, next_valid(file, offset + kRecordAlignment, behind));
+    VARVE_ASSIGN(const auto next,
+                 next_valid(file, offset + kRecordAlignment, last.value_or(0), effort));
     if (!next) break;
     if (!catalog.damaged_offset) catalog.damaged_offset = offset;
     builder.skip_damage();

@@ -23,8 +23,12 @@ namespace varve::nebula {
 // A record never shares a sector with one that was durable before it: a torn write
 // harms nothing but itself.
 inline constexpr std::uint64_t kRecordAlignment = 4096;
-// Room for ten million files.
-inline constexpr std::uint64_t kCatalogSizeMax = std::uint64_t{1} << 28;
+// Of one record: room for eight million files.
+inline constexpr std::uint64_t kRecordSizeMax = std::uint64_t{1} << 28;
+// Of the file. One that was appended to is rewritten long before.
+inline constexpr std::uint64_t kCatalogSizeMax = std::uint64_t{1} << 30;
+// Sequences and generations beyond are nobody's: counting on could run over.
+inline constexpr std::uint64_t kSequenceMax = std::uint64_t{1} << 62;
 
 enum class CatalogRecordKind : std::uint8_t {
   whole = 0,    // every file there is, and what may be left of others

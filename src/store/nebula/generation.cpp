@@ -44,9 +44,12 @@ Result<SceneContents> load_scene(Vfs& vfs, const SaveLayout& layout, const SaveI
   if (!file && file.error().code() == ErrorCode::corruption) return damaged(file.error());
   if (!file) return file.error();
   auto contents = decode_scene_file(*file);
+  if (contents) return contents;
+  const ErrorCode code = contents.error().code();
+  // Memory that ran out says nothing about the file.
+  if (code != ErrorCode::corruption && code != ErrorCode::unsupported) return contents.error();
   // A scene of the future is no reason to keep a game from its chunks.
-  if (!contents) return damaged(contents.error().with_context(layout.file(scene_key())));
-  return contents;
+  return damaged(contents.error().with_context(layout.file(scene_key())));
 }
 
 }  // namespace varve::nebula

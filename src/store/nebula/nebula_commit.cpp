@@ -38,15 +38,13 @@ CatalogRecord record_of(const SaveIndex& index, const StagedFiles& staged) {
 
 // Whether the save has these very bytes. A checksum alone does not say so: somebody could
 // have made it up, and a file may be damaged.
-Result<bool> NebulaStore::holds(const RecordKey& key, const FileEntry& entry,
-                                const Bytes& payload) const {
+bool NebulaStore::holds(const RecordKey& key, const FileEntry& entry, const Bytes& payload) const {
   if (entry.checked && (entry.payload_size != payload.size() || entry.checksum != xxh3(payload))) {
     return false;
   }
   const auto saved = read_payload(vfs_, layout_, key, entry);
-  if (!saved && saved.error().code() == ErrorCode::corruption) return false;
-  if (!saved) return saved.error();
-  return *saved == payload;
+  // What cannot be read is written anew, which may mend it.
+  return saved && *saved == payload;
 }
 
 Status NebulaStore::plan_file(const RecordKey& key, const std::optional<Bytes>& payload,
@@ -60,10 +58,9 @@ Status NebulaStore::plan_file(const RecordKey& key, const std::optional<Bytes>& 
   }
   if (old == nullptr) {
     // A file the catalog does not know may be what it lost.
-    VARVE_TRY(keep_aside(key));
+    VARVE_TRY(keep_aside(vfs_, layout_, layout_.file(key)));
   } else if (!old->placeholder) {
-    VARVE_ASSIGN(const bool is_held, holds(key, *old, *payload));
-    if (is_held) {
+    if (holds(key, *old, *payload)) {
       ++stats.unchanged_count;
       return {};
     }
@@ -82,12 +79,18 @@ Status NebulaStore::plan_entities(const Commit& commit, const Generation& before
   VARVE_ASSIGN(const NextTables made, next_tables(old.tables, entities, progress, 0));
   plan.stats.entities = made.stats.entities;
   if (made.tables == old.tables) return {};
+  // Entities of a newer program are not for us to replace.
+  if (old.damage && old.damage->code() == ErrorCode::unsupported) return *old.damage;
   // What could not be read is kept before something else takes its place.
-  if (old.damage) VARVE_TRY(keep_aside(scene_key()));
+  if (old.damage) VARVE_TRY(keep_aside(vfs_, layout_, layout_.file(scene_key())));
   SceneContents scene = old;
   scene.damage.reset();
   scene.tables = made.tables;
   VARVE_ASSIGN(Bytes file, encode_scene_file(scene));
+  if (file.size() > kSceneSizeMax) {
+    return unsupported(fmt::format("all entities together are {} bytes; the format nebula takes {}",
+                                   file.size(), kSceneSizeMax));
+  }
   plan.files.push_back({scene_key(), std::move(file)});
   next.scene = std::make_shared<const SceneContents>(std::move(scene));
   return {};
@@ -143,30 +146,30 @@ Result<CommitStats> NebulaStore::make_commit(const Commit& commit, const SharedG
   drop_held_files();
   VARVE_TRY(writer_->prepare(before->files));
   VARVE_ASSIGN(const StagedFiles staged, writer_->stage(plan.files, progress, kStagedShare));
-  const auto finish = [&]() -> Result<std::uint64_t> {
-    std::uint64_t size = 0;
+  auto next = std::make_shared<Generation>();
+  std::uint64_t backup_size = 0;
+  const auto get_ready = [&]() -> Status {
     if (commit.backup_count.value_or(0) > 0) {
       // A backup links what is in place.
       VARVE_TRY(writer_->finish_placing());
-      VARVE_ASSIGN(size, backups_.rotate(before->files, *commit.backup_count));
+      VARVE_ASSIGN(backup_size, backups_.rotate(before->files, *commit.backup_count));
     }
     if (progress.is_cancelled()) return cancelled("the commit was cancelled");
-    return size;
+    *next = *plan.next;
+    next->files.sequence = staged.sequence;
+    next->files.apply(staged.changes);
+    backups_.note(staged.changes);
+    return {};
   };
-  const auto finished = or_out_of_memory(finish);
-  if (!finished) {
+  if (Status ready = or_out_of_memory(get_ready); !ready) {
     writer_->discard(staged);
-    return finished.error();
+    return ready.error();
   }
-  auto next = std::make_shared<Generation>(*plan.next);
-  next->files.sequence = staged.sequence;
-  next->files.apply(staged.changes);
-  backups_.note(staged.changes);
   const std::uint64_t size_before = writer_->catalog_end().offset;
   VARVE_TRY(writer_->append(record_of(next->files, staged), staged, before->files));
   // It is made. Nothing below can fail.
   plan.stats.written_size =
-      staged.written_size + *finished + writer_->catalog_end().offset - size_before;
+      staged.written_size + backup_size + writer_->catalog_end().offset - size_before;
   writer_->place(publish(std::move(next)));
   // A backup too many is removed the next time.
   if (commit.backup_count) {

@@ -79,8 +79,7 @@ class NebulaFormat final : public Format {
  private:
   // Whether nobody writes it. The lock is let go again: it lies in what is to be moved.
   Status must_be_closed(const SaveLayout& layout) const {
-    VARVE_TRY(vfs_.create_dir(layout.in("varve")));
-    VARVE_ASSIGN(const auto lock, vfs_.lock_writer(layout.lock()));
+    VARVE_ASSIGN(const auto lock, lock_save(vfs_, layout));
     return {};
   }
 
@@ -88,10 +87,14 @@ class NebulaFormat final : public Format {
     VARVE_ASSIGN(const bool is_there, is_save(vfs_, from));
     if (!is_there) return not_found(fmt::format("there is no save at {}", from.root()));
     VARVE_ASSIGN(const auto numbers, list_backups(vfs_, from));
-    std::vector<std::pair<std::string, std::string>> moves = {{from.root(), to.root()}};
+    // The save comes last: what was interrupted can be done again.
+    std::vector<std::pair<std::string, std::string>> moves;
     for (const std::uint32_t number : numbers) {
-      moves.emplace_back(backup_path(from.root(), number), backup_path(to.root(), number));
+      const std::string backup = backup_path(from.root(), number);
+      VARVE_ASSIGN(const bool is_ours, is_save(vfs_, SaveLayout(backup)));
+      if (is_ours) moves.emplace_back(backup, backup_path(to.root(), number));
     }
+    moves.emplace_back(from.root(), to.root());
     for (const auto& [old_path, new_path] : moves) {
       VARVE_TRY(must_be_closed(SaveLayout(old_path)));
       VARVE_ASSIGN(const bool is_taken, vfs_.exists(new_path));
@@ -100,8 +103,9 @@ class NebulaFormat final : public Format {
       }
     }
     for (const auto& [old_path, new_path] : moves) VARVE_TRY(vfs_.rename(old_path, new_path));
-    VARVE_TRY(vfs_.sync_dir(path_parent(from.root())));
-    return vfs_.sync_dir(path_parent(to.root()));
+    // There first: on its way it may have two names, never none.
+    VARVE_TRY(vfs_.sync_dir(path_parent(to.root())));
+    return vfs_.sync_dir(path_parent(from.root()));
   }
 
   Status remove_save(const SaveLayout& layout) const {

@@ -43,6 +43,7 @@ NebulaStore::NebulaStore(Vfs& vfs, SaveLayout layout, OpenReport report, Generat
     : vfs_(vfs),
       layout_(std::move(layout)),
       open_report_(std::move(report)),
+      can_write_(writer.has_value()),
       lock_(std::move(lock)),
       writer_(std::move(writer)),
       backups_(vfs, layout_),
@@ -53,8 +54,7 @@ Result<std::unique_ptr<Store>> NebulaStore::open(Vfs& vfs, std::string_view path
     SaveLayout layout(path);
     // Before the lock, which would leave a file where there is nothing.
     VARVE_TRY(must_be_save(vfs, layout));
-    VARVE_TRY(vfs.create_dir(layout.in("varve")));
-    VARVE_ASSIGN(auto lock, vfs.lock_writer(layout.lock()));
+    VARVE_ASSIGN(auto lock, lock_save(vfs, layout));
     VARVE_TRY(make_folders(vfs, layout));
     VARVE_ASSIGN(FoundSave found, find_save(vfs, layout));
     VARVE_ASSIGN(SaveWriter writer, recover_save(vfs, layout, found));
@@ -71,20 +71,19 @@ Result<std::unique_ptr<Store>> NebulaStore::open_to_read(Vfs& vfs, std::string_v
   return or_out_of_memory([&]() -> Result<std::unique_ptr<Store>> {
     SaveLayout layout(path);
     VARVE_TRY(must_be_save(vfs, layout));
-    VARVE_ASSIGN(FoundSave found, find_save(vfs, layout));
+    // Until the writer beside us, if there is one, did nothing while we looked.
     for (;;) {
+      VARVE_ASSIGN(const CatalogMark mark, mark_of_catalog(vfs, layout));
+      VARVE_ASSIGN(FoundSave found, find_save(vfs, layout));
       VARVE_ASSIGN(SceneContents scene, load_scene(vfs, layout, found.index));
-      if (scene.damage) {
-        // Or a writer has replaced it since the catalog was read.
-        VARVE_ASSIGN(FoundSave now, find_save(vfs, layout));
-        const bool moved_on = now.index.sequence != found.index.sequence;
-        found = std::move(now);
-        if (moved_on) continue;
-      }
+      VARVE_ASSIGN(const CatalogMark mark_now, mark_of_catalog(vfs, layout));
+      if (mark != mark_now) continue;
       Generation generation{.files = std::move(found.index),
                             .scene = std::make_shared<const SceneContents>(std::move(scene))};
-      return std::unique_ptr<Store>(new NebulaStore(vfs, std::move(layout), std::move(found.report),
-                                                    std::move(generation), nullptr, std::nullopt));
+      std::unique_ptr<NebulaStore> store(new NebulaStore(
+          vfs, std::move(layout), std::move(found.report), std::move(generation), nullptr, {}));
+      store->opened_mark_ = mark;
+      return store;
     }
   });
 }
@@ -102,16 +101,16 @@ Error NebulaStore::closed() const {
 
 Status NebulaStore::check_writable() const {
   if (current() == nullptr) return closed();
-  if (writer_) return {};
+  if (can_write_) return {};
   return unsupported(fmt::format("{} was opened to look at it, not to change it", layout_.root()));
 }
 
 // A reader beside a writer finds out here that the writer went on.
 Result<SharedGeneration> NebulaStore::moved_on(const SharedGeneration& than) const {
   const SharedGeneration newest = current();
-  if (writer_ || newest == nullptr) return newest == than ? nullptr : newest;
-  VARVE_ASSIGN(const FoundSave found, find_save(vfs_, layout_));
-  if (found.index.sequence == than->files.sequence) return nullptr;
+  if (can_write_ || newest == nullptr) return newest == than ? nullptr : newest;
+  VARVE_ASSIGN(const CatalogMark mark, mark_of_catalog(vfs_, layout_));
+  if (mark == opened_mark_) return nullptr;
   return busy(fmt::format(
       "{} is being written by another program, which has replaced what you read; open it again",
       layout_.root()));
@@ -123,9 +122,11 @@ NebulaView::Newer NebulaStore::newer() const {
 
 template <class Call>
 auto NebulaStore::read(Call&& call) const -> decltype(call(std::declval<const NebulaView&>())) {
-  SharedGeneration generation = current();
-  if (generation == nullptr) return closed();
-  return call(NebulaView(vfs_, layout_, std::move(generation), newer()));
+  return or_out_of_memory([&]() -> decltype(call(std::declval<const NebulaView&>())) {
+    SharedGeneration generation = current();
+    if (generation == nullptr) return closed();
+    return call(NebulaView(vfs_, layout_, std::move(generation), newer()));
+  });
 }
 
 std::uint64_t NebulaStore::generation() const {
@@ -206,7 +207,7 @@ Result<std::unique_ptr<StoreView>> NebulaStore::pin() {
       return SharedGeneration();
     };
     // A store that only reads cannot keep a writer from replacing files.
-    auto newer_or_none = writer_ ? NebulaView::Newer(none_newer) : newer();
+    auto newer_or_none = can_write_ ? NebulaView::Newer(none_newer) : newer();
     return std::make_unique<NebulaView>(vfs_, layout_, std::move(held), std::move(newer_or_none));
   });
 }
@@ -232,30 +233,13 @@ void NebulaStore::drop_held_files() {
 
 // --- Upkeep ----------------------------------------------------------------------------
 
-// Copies the file of a record to the quarantine, durably.
-Status NebulaStore::keep_aside(const RecordKey& key) {
-  const std::string file = layout_.file(key);
-  VARVE_ASSIGN(const bool is_there, vfs_.exists(file));
-  if (!is_there) return {};
-  const std::string folder = layout_.in(kQuarantineFolder);
-  VARVE_TRY(vfs_.create_dir(folder));
-  VARVE_TRY(vfs_.sync_dir(layout_.root()));
-  for (std::uint32_t number = 1;; ++number) {
-    const std::string kept = fmt::format("{}/{}.{}", folder, path_name(file), number);
-    VARVE_ASSIGN(const bool is_taken, vfs_.exists(kept));
-    if (is_taken) continue;
-    VARVE_TRY(share_file(vfs_, file, kept));
-    return vfs_.sync_dir(folder);
-  }
-}
-
 Status NebulaStore::quarantine(const ChunkPos& pos) {
   return or_out_of_memory([&]() -> Status {
     VARVE_TRY(check_writable());
     const RecordKey key{.kind = RecordKind::chunk, .pos = pos};
     if (current()->files.find(key) == nullptr) return {};
     (void)writer_->finish_placing();
-    return keep_aside(key);
+    return keep_aside(vfs_, layout_, layout_.file(key));
   });
 }
 

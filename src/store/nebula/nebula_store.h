@@ -86,8 +86,7 @@ class NebulaStore final : public Store {
                    const Generation& before, KindStats& stats, Plan& plan);
   Status plan_entities(const Commit& commit, const Generation& before, Progress& progress,
                        Plan& plan, Generation& next);
-  Result<bool> holds(const RecordKey& key, const FileEntry& entry, const Bytes& payload) const;
-  Status keep_aside(const RecordKey& key);
+  bool holds(const RecordKey& key, const FileEntry& entry, const Bytes& payload) const;
   std::optional<std::uint64_t> publish(SharedGeneration next);
   void drop_held_files();
 
@@ -96,8 +95,13 @@ class NebulaStore final : public Store {
   const Capabilities capabilities_ = what_it_can();
   const StoreDefaults defaults_ = {};
   const OpenReport open_report_;
+  // False in a store that was opened to read. Reads ask this, never the writer, which close()
+  // takes away.
+  const bool can_write_;
+  // In a store that was opened to read, to see whether a writer went on.
+  CatalogMark opened_mark_ = {};
   std::unique_ptr<WriterLock> lock_;
-  // nullopt in a store that was opened to read.
+  // nullopt if it cannot write, or is closed.
   std::optional<SaveWriter> writer_;
   Backups backups_;
   const std::shared_ptr<Pins> pins_ = std::make_shared<Pins>();

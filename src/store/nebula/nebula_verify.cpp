@@ -32,10 +32,8 @@ Result<std::vector<std::string>> list_strays(Vfs& vfs, const SaveLayout& layout,
                                              const std::set<std::string>& long_names) {
   std::vector<std::string> strays;
   for (const std::string_view folder : {"", "chunks", "players", "globals"}) {
-    const auto entries = vfs.list(layout.in(folder));
-    if (!entries && entries.error().code() == ErrorCode::not_found) continue;
-    if (!entries) return entries.error();
-    for (const DirEntry& entry : *entries) {
+    VARVE_ASSIGN(const auto entries, list_if_there(vfs, layout.in(folder)));
+    for (const DirEntry& entry : entries) {
       const auto key = key_of_file(folder, entry.name);
       if (key && is_known(*key)) continue;
       // Beside world.ron a person may keep what is no record.
@@ -60,7 +58,7 @@ Result<VerifyReport> NebulaStore::verify(Progress& progress) const {
     VARVE_TRY(verify_files(*at, progress, report));
     VARVE_TRY(verify_names(*at, report));
     // A writer beside a reader may have replaced what we call damaged.
-    if (!writer_ && report.problems.size() > open_report_.problems.size()) {
+    if (!can_write_ && report.problems.size() > open_report_.problems.size()) {
       VARVE_TRY(moved_on(at));
     }
     progress.report(1);

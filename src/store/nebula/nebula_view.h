@@ -6,6 +6,7 @@
 
 #include "io/vfs.h"
 #include "store/nebula/generation.h"
+#include "store/tables_view.h"
 #include "varve/store.h"
 
 namespace varve::nebula {
@@ -36,6 +37,9 @@ class NebulaView final : public StoreView {
 
  private:
   Result<std::optional<Bytes>> read(const RecordKey& key) const;
+  Result<std::optional<Bytes>> read_named(RecordKind kind, std::string_view name) const;
+  template <class Call>
+  auto with_entities(Call&& call) const -> decltype(call(std::declval<const TablesView&>()));
   Status list_named(RecordKind kind, const Visitor<NamedInfo>& visit) const;
 
   Vfs& vfs_;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/byte_reader.h"
+#include "base/guarded.h"
 #include "base/try.h"
 #include "codec/compression.h"
 #include "io/path.h"
@@ -60,19 +61,26 @@ Result<Bytes> read_checked(Vfs& vfs, const std::string& path, RecordKind kind,
   return payload;
 }
 
-Status copy_file(Vfs& vfs, const std::string& from, const std::string& to) {
+Status copy_into(const File& in, File& out) {
   constexpr std::size_t kBlockSize = 1 << 20;
-  VARVE_ASSIGN(const auto in, vfs.open(from, OpenMode::read));
-  VARVE_ASSIGN(const auto out, vfs.open(to, OpenMode::create_new));
   Buffer block(kBlockSize);
   for (std::uint64_t offset = 0;;) {
-    VARVE_ASSIGN(const std::size_t size, in->read_at(offset, block.span()));
+    VARVE_ASSIGN(const std::size_t size, in.read_at(offset, block.span()));
     if (size == 0) break;
-    VARVE_TRY(out->write_at(offset, block.view().first(size)));
+    VARVE_TRY(out.write_at(offset, block.view().first(size)));
     offset += size;
   }
-  VARVE_TRY(out->sync_data());
-  return out->close();
+  VARVE_TRY(out.sync_data());
+  return out.close();
+}
+
+Status copy_file(Vfs& vfs, const std::string& from, const std::string& to) {
+  VARVE_ASSIGN(const auto in, vfs.open(from, OpenMode::read));
+  VARVE_ASSIGN(const auto out, vfs.open(to, OpenMode::create_new));
+  Status copied = or_out_of_memory([&] { return copy_into(*in, *out); });
+  // Half a copy would be taken for a whole one.
+  if (!copied) (void)vfs.remove(to);
+  return copied;
 }
 
 }  // namespace
@@ -86,10 +94,10 @@ Result<Bytes> encode_file(RecordKind kind, const Bytes& payload) {
 
 Result<Bytes> read_payload(Vfs& vfs, const SaveLayout& layout, const RecordKey& key,
                            const FileEntry& entry) {
-  // A commit moves files while we look: from staged into place, from there to held. So
-  // the first place is looked at again at the end.
+  // Commits move files while we look: from staged into place, from there to held. So these two
+  // are looked at again at the end, in this order.
   const std::array places = {layout.file(key), layout.staged(entry.id), layout.held(entry.id),
-                             layout.file(key)};
+                             layout.file(key), layout.held(entry.id)};
   std::optional<Error> failure;
   for (const std::string& place : places) {
     auto payload = read_checked(vfs, place, key.kind, entry);
@@ -111,9 +119,11 @@ Result<Bytes> read_payload(Vfs& vfs, const SaveLayout& layout, const RecordKey& 
 Result<std::uint64_t> payload_size(Vfs& vfs, const SaveLayout& layout, const RecordKey& key,
                                    const FileEntry& entry) {
   if (entry.checked) return entry.payload_size;
-  const auto file = vfs.open(layout.file(key), OpenMode::read);
+  auto file = vfs.open(layout.held(entry.id), OpenMode::read);
+  if (!file && is_not_found(file.error())) file = vfs.open(layout.file(key), OpenMode::read);
   // A damaged record is listed all the same; whoever reads it is told.
-  if (!file) return std::uint64_t{0};
+  if (!file && is_not_found(file.error())) return std::uint64_t{0};
+  if (!file) return file.error();
   if (key.kind != RecordKind::chunk) return (*file)->size();
   std::array<std::byte, 4> prefix{};
   VARVE_ASSIGN(const std::size_t size, (*file)->read_at(0, prefix));
@@ -139,12 +149,65 @@ Status remove_if_there(Vfs& vfs, const std::string& path) {
   return removed;
 }
 
+Result<std::unique_ptr<WriterLock>> lock_save(Vfs& vfs, const SaveLayout& layout) {
+  // Another program's save has no such folder yet.
+  VARVE_TRY(vfs.create_dir(layout.in("varve")));
+  return vfs.lock_writer(layout.lock());
+}
+
+Result<std::vector<DirEntry>> list_if_there(Vfs& vfs, const std::string& folder) {
+  auto entries = vfs.list(folder);
+  if (!entries && is_not_found(entries.error())) return std::vector<DirEntry>();
+  return entries;
+}
+
 Status make_folders(Vfs& vfs, const SaveLayout& layout) {
   for (const std::string_view folder : kFolders) {
     VARVE_TRY(vfs.create_dir(layout.in(folder)));
   }
   VARVE_TRY(vfs.sync_dir(layout.in("varve")));
   return vfs.sync_dir(layout.root());
+}
+
+namespace {
+
+// False also if that cannot be told.
+bool is_same_contents(Vfs& vfs, const std::string& a, const std::string& b) {
+  const auto read = [&](const std::string& path) -> Result<Bytes> {
+    VARVE_ASSIGN(const auto file, vfs.open(path, OpenMode::read));
+    return file->read_all(file_limit(RecordKind::entity));
+  };
+  const auto in_a = read(a);
+  const auto in_b = read(b);
+  return in_a && in_b && *in_a == *in_b;
+}
+
+}  // namespace
+
+Status keep_aside(Vfs& vfs, const SaveLayout& layout, const std::string& file) {
+  const auto info = vfs.info(file);
+  if (!info && is_not_found(info.error())) return {};
+  if (!info) return info.error();
+  if (info->kind == FileKind::directory) {
+    return invalid_argument(
+        fmt::format("{} is a directory where a record's file belongs; move it away", file));
+  }
+  const std::string folder = layout.in(kQuarantineFolder);
+  VARVE_TRY(vfs.create_dir(folder));
+  VARVE_TRY(vfs.sync_dir(layout.root()));
+  std::string newest;
+  for (std::uint32_t number = 1;; ++number) {
+    const std::string kept = fmt::format("{}/{}.{}", folder, path_name(file), number);
+    VARVE_ASSIGN(const bool is_taken, vfs.exists(kept));
+    if (is_taken) {
+      newest = kept;
+      continue;
+    }
+    // A save that fails and is tried again must not fill the disk.
+    if (!newest.empty() && is_same_contents(vfs, file, newest)) return vfs.sync_dir(folder);
+    VARVE_TRY(share_file(vfs, file, kept));
+    return vfs.sync_dir(folder);
+  }
 }
 
 Status clear_folder(Vfs& vfs, const std::string& folder) {
@@ -156,18 +219,18 @@ Status clear_folder(Vfs& vfs, const std::string& folder) {
   return {};
 }
 
-Status remove_tree(Vfs& vfs, const std::string& folder, int depth_max) {
-  const auto entries = vfs.list(folder);
-  if (!entries) return is_not_found(entries.error()) ? Status() : entries.error();
-  for (const DirEntry& entry : *entries) {
-    const std::string path = path_join(folder, entry.name);
-    if (entry.kind != FileKind::directory) {
-      VARVE_TRY(remove_if_there(vfs, path));
-    } else if (depth_max > 0) {
-      VARVE_TRY(remove_tree(vfs, path, depth_max - 1));
-    }
+Status remove_tree(Vfs& vfs, const std::string& path, int depth_max) {
+  // A listing follows links, and one may lead to somebody's documents. Removing does not: it
+  // takes the link, and it fails for what really is a directory.
+  const Status removed = remove_if_there(vfs, path);
+  if (removed) return removed;
+  const auto info = vfs.info(path);
+  if (!info || info->kind != FileKind::directory || depth_max < 0) return removed;
+  VARVE_ASSIGN(const auto entries, vfs.list(path));
+  for (const DirEntry& entry : entries) {
+    VARVE_TRY(remove_tree(vfs, path_join(path, entry.name), depth_max - 1));
   }
-  return vfs.remove_dir(folder);
+  return vfs.remove_dir(path);
 }
 
 Status rename_durably(Vfs& vfs, const std::string& from, const std::string& to) {

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "io/vfs.h"
 #include "store/nebula/save_index.h"
@@ -32,16 +35,26 @@ Status share_file(Vfs& vfs, const std::string& from, const std::string& to);
 // Success if nothing is there.
 Status remove_if_there(Vfs& vfs, const std::string& path);
 
+// The right to write a save; busy if somebody else has it.
+Result<std::unique_ptr<WriterLock>> lock_save(Vfs& vfs, const SaveLayout& layout);
+
+// Nothing if there is no such folder.
+Result<std::vector<DirEntry>> list_if_there(Vfs& vfs, const std::string& folder);
+
 // Makes the folders of a save that are not there, durably. A link in the place of one is
 // refused.
 Status make_folders(Vfs& vfs, const SaveLayout& layout);
+
+// Copies a file to the quarantine, durably, unless the newest of its name there is the same.
+// Success if there is no file.
+Status keep_aside(Vfs& vfs, const SaveLayout& layout, const std::string& file);
 
 // Removes every file of a folder, which stays.
 Status clear_folder(Vfs& vfs, const std::string& folder);
 
 // Removes a folder with all that is in it, `depth_max` folders deep. Success if there is
 // none. Links are removed, never followed.
-Status remove_tree(Vfs& vfs, const std::string& folder, int depth_max = 3);
+Status remove_tree(Vfs& vfs, const std::string& path, int depth_max = 3);
 
 // Gives a save another name, durably. After a failure it has its old one, unless that
 // fails too.

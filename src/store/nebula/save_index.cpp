@@ -59,8 +59,7 @@ KeySet difference(const SaveIndex& a, const SaveIndex& b) {
   KeySet keys;
   const auto compare_with = [&](const SaveIndex& other) {
     return [&](const RecordKey& key, const FileEntry& entry) {
-      const FileEntry* same = other.find(key);
-      if (same == nullptr || *same != entry) keys.insert(key);
+      if (!is_same_file(&entry, other.find(key))) keys.insert(key);
       return true;
     };
   };

@@ -76,9 +76,13 @@ struct SaveIndex {
   }
 };
 
-using SharedIndex = std::shared_ptr<const SaveIndex>;
+// Whether both are known to name the same contents. Of files another program wrote nobody
+// knows: the next time it is found, their ids say something else.
+inline bool is_same_file(const FileEntry* a, const FileEntry* b) noexcept {
+  return a == nullptr || b == nullptr ? a == b : *a == *b && a->checked;
+}
 
-// Every key whose file is not the same in both.
+// Every key whose file may not be the same in both.
 KeySet difference(const SaveIndex& a, const SaveIndex& b);
 
 }  // namespace varve::nebula

@@ -61,7 +61,8 @@ std::string escaped(std::string_view name) {
     }
   }
   if (file.size() <= kFileNameSizeMax) return file;
-  return fmt::format("{}~{:016x}", file.substr(0, 100), xxh3(as_byte_view(name)));
+  const ByteView bytes = as_byte_view(name);
+  return fmt::format("{}~{:016x}{:016x}", file.substr(0, 100), xxh3(bytes), xxh3(bytes, 1));
 }
 
 std::optional<std::string> unescaped(std::string_view file) {

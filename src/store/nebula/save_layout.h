@@ -37,7 +37,6 @@ class SaveLayout {
   std::string held(const FileId& id) const;
 
   std::string catalog() const { return in("varve/catalog"); }
-  std::string new_catalog() const { return in("varve/catalog.new"); }
   std::string lock() const { return in("varve/lock"); }
   // Anything by its path inside the save; "" is the save.
   std::string in(std::string_view relative) const;

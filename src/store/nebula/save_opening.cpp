@@ -26,10 +26,8 @@ Result<std::optional<Bytes>> read_if_there(Vfs& vfs, const std::string& path,
 Result<std::vector<RecordKey>> list_files(Vfs& vfs, const SaveLayout& layout) {
   std::vector<RecordKey> keys;
   for (const std::string_view folder : {"", "chunks", "players", "globals"}) {
-    const auto entries = vfs.list(layout.in(folder));
-    if (!entries && entries.error().code() == ErrorCode::not_found) continue;
-    if (!entries) return entries.error();
-    for (const DirEntry& entry : *entries) {
+    VARVE_ASSIGN(const auto entries, list_if_there(vfs, layout.in(folder)));
+    for (const DirEntry& entry : entries) {
       if (entry.kind != FileKind::file) continue;
       if (auto key = key_of_file(folder, entry.name)) keys.push_back(*std::move(key));
     }
@@ -40,10 +38,8 @@ Result<std::vector<RecordKey>> list_files(Vfs& vfs, const SaveLayout& layout) {
 // The contents that wait to be put in place.
 Result<std::set<FileId>> list_staged(Vfs& vfs, const SaveLayout& layout) {
   std::set<FileId> waiting;
-  const auto entries = vfs.list(layout.in("varve/staged"));
-  if (!entries && entries.error().code() == ErrorCode::not_found) return waiting;
-  if (!entries) return entries.error();
-  for (const DirEntry& entry : *entries) {
+  VARVE_ASSIGN(const auto entries, list_if_there(vfs, layout.in("varve/staged")));
+  for (const DirEntry& entry : entries) {
     if (const auto id = parse_file_id(entry.name)) waiting.insert(*id);
   }
   return waiting;
@@ -81,6 +77,19 @@ Status take_files_as_they_are(Vfs& vfs, const SaveLayout& layout, std::uint64_t 
   return {};
 }
 
+// Contents whose place is taken by a directory stay where they are, and are read there.
+Status put_in_place(Vfs& vfs, const std::string& staged, const std::string& file,
+                    OpenReport& report) {
+  const Status renamed = vfs.rename(staged, file);
+  // Of two names of one file, a rename leaves both.
+  if (renamed) return remove_if_there(vfs, staged);
+  const auto info = vfs.info(file);
+  if (!info || info->kind != FileKind::directory) return renamed;
+  report.problems.push_back(
+      {file, corruption("a directory is where a record's file belongs; move it away")});
+  return {};
+}
+
 Status finish_staged(Vfs& vfs, const SaveLayout& layout, const std::vector<DirEntry>& entries,
                      FoundSave& found) {
   if (entries.empty()) return {};
@@ -94,11 +103,19 @@ Status finish_staged(Vfs& vfs, const SaveLayout& layout, const std::vector<DirEn
     const auto id = parse_file_id(entry.name);
     const auto it = id ? wanted.find(*id) : wanted.end();
     if (it != wanted.end()) {
-      VARVE_TRY(vfs.rename(path, layout.file(it->second)));
+      VARVE_TRY(put_in_place(vfs, path, layout.file(it->second), found.report));
       found.report.finished_commit = true;
-    } else if (entry.kind != FileKind::directory) {
+    } else if (entry.kind == FileKind::directory) {
+      continue;
+    } else if (found.end) {
       VARVE_TRY(remove_if_there(vfs, path));
       found.report.dropped_tail = true;
+    } else {
+      // What was lost of the catalog may have known it.
+      VARVE_TRY(keep_aside(vfs, layout, path));
+      VARVE_TRY(remove_if_there(vfs, path));
+      found.report.problems.push_back(
+          {path, corruption("nobody knows any more what it is; it is in the quarantine")});
     }
   }
   return {};
@@ -176,7 +193,12 @@ Result<SaveWriter> recover_save(Vfs& vfs, const SaveLayout& layout, FoundSave& f
   // is written again, into a new file, before anything is done that relies on it.
   VARVE_ASSIGN(auto catalog, CatalogFile::rewrite(vfs, layout, found.index, erased));
   VARVE_TRY(finish_staged(vfs, layout, staged, found));
-  for (const RecordKey& key : erased) VARVE_TRY(remove_if_there(vfs, layout.file(key)));
+  for (const RecordKey& key : erased) {
+    const std::string file = layout.file(key);
+    const auto info = vfs.info(file);
+    // A directory is no file of ours, and what is not there is gone.
+    if (info && info->kind != FileKind::directory) VARVE_TRY(remove_if_there(vfs, file));
+  }
   return SaveWriter(vfs, layout, found.index.sequence, std::move(catalog), std::move(erased));
 }
 

@@ -32,8 +32,12 @@ Status SaveWriter::prepare(const SaveIndex& index) {
   if (!is_there) return gone(layout_);
   if (catalog_ && !catalog_->is_bloated()) return {};
   if (catalog_) forget_erased(index);
+  const auto size = CatalogFile::write_new(vfs_, layout_, index, erased_);
+  // One that is merely long will do, on a disk too full for another.
+  if (!size && catalog_ && !catalog_->is_full()) return {};
+  if (!size) return size.error();
   catalog_.reset();
-  VARVE_ASSIGN(catalog_, CatalogFile::rewrite(vfs_, layout_, index, erased_));
+  VARVE_ASSIGN(catalog_, CatalogFile::install_new(vfs_, layout_, *size));
   // Commits in doubt were in the catalog that is no more.
   for (const StagedFiles& staged : in_doubt_) discard(staged);
   in_doubt_.clear();
@@ -107,7 +111,7 @@ Result<std::uint64_t> SaveWriter::write_group(std::span<const FileChange> change
 Result<StagedFiles> SaveWriter::stage_links(const SaveLayout& from,
                                             std::vector<IndexChange> changes,
                                             std::uint64_t sequence) {
-  StagedFiles staged{.changes = std::move(changes), .sequence = sequence};
+  StagedFiles staged{.changes = std::move(changes), .sequence = sequence, .are_links = true};
   const auto link_all = [&]() -> Status {
     bool any = false;
     for (const IndexChange& change : staged.changes) {
@@ -145,7 +149,8 @@ Status SaveWriter::append(const CatalogRecord& record, const StagedFiles& staged
     const FileEntry* old = before.find(change.key);
     moves.push_back({.key = change.key,
                      .entry = change.entry,
-                     .replaced = old != nullptr ? std::optional(*old) : std::nullopt});
+                     .replaced = old != nullptr ? std::optional(*old) : std::nullopt,
+                     .is_link = staged.are_links});
   }
   moves_.reserve(moves_.size() + moves.size());
   for (const IndexChange& change : staged.changes) {
@@ -184,6 +189,8 @@ Status SaveWriter::make_move(const Move& move) {
   if (!move.entry) return remove_if_there(vfs_, file);
   const std::string staged = layout_.staged(move.entry->id);
   Status renamed = vfs_.rename(staged, file);
+  // Of two names of one file, a rename leaves both.
+  if (renamed && move.is_link) return remove_if_there(vfs_, staged);
   if (renamed || renamed.error().code() != ErrorCode::not_found) return renamed;
   // An earlier try that was reported as failed did it all the same.
   VARVE_ASSIGN(const bool is_staged, vfs_.exists(staged));
@@ -216,7 +223,9 @@ Result<CompactReport> SaveWriter::compact(const SaveIndex& index) {
   if (catalog_) report.size_before = catalog_->end().offset;
   (void)finish_placing();
   forget_erased(index);
+  VARVE_ASSIGN(const std::uint64_t size, CatalogFile::write_new(vfs_, layout_, index, erased_));
   catalog_.reset();
+  VARVE_ASSIGN(catalog_, CatalogFile::install_new(vfs_, layout_, size));
   VARVE_TRY(prepare(index));
   report.size_after = catalog_->end().offset;
   report.size_before = std::max(report.size_before, report.size_after);

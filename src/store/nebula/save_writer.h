@@ -33,6 +33,7 @@ struct StagedFiles {
   std::vector<IndexChange> changes = {};
   std::uint64_t sequence = 0;  // for the record they come with
   std::uint64_t written_size = 0;
+  bool are_links = false;  // to files of another save
 };
 
 class SaveWriter {
@@ -85,6 +86,7 @@ class SaveWriter {
     std::optional<FileEntry> entry;     // nullopt: the file is removed
     std::optional<FileEntry> replaced;  // what is there now
     bool keep_replaced = false;
+    bool is_link = false;  // to a file that may be in place already
     bool is_new = true;
     bool is_done = false;
   };

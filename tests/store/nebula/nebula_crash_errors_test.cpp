@@ -45,8 +45,8 @@ TEST(NebulaCrashErrors, EveryOperationOfARotation) {
   NebulaCrashSubject subject;
   const crash::Start start = start_after(with_backups({change(1), change(2), change(3)}));
   const Workload workload = with_backups({change(4), change(5)}, start.records);
-  expect_sound("errors with backups",
-               crash::sweep_io_errors(subject, workload, kFewStates, start), 500);
+  expect_sound("errors with backups", crash::sweep_io_errors(subject, workload, kFewStates, start),
+               500);
 }
 
 TEST(NebulaCrashErrors, FirstBackups) {
@@ -61,8 +61,8 @@ TEST(NebulaCrashErrors, FullDisks) {
   NebulaCrashSubject subject;
   const crash::Start start = start_after(with_backups({change(1), change(2)}));
   const Workload workload = with_backups({change(3), change(4)}, start.records);
-  expect_sound("full disks",
-               crash::sweep_full_disks(subject, workload, kFewStates, 500, start), 40);
+  expect_sound("full disks", crash::sweep_full_disks(subject, workload, kFewStates, 500, start),
+               40);
   expect_sound("full disks from the start",
                crash::sweep_full_disks(subject, {change(1), kReopen, change(2)}, kFewStates, 500),
                40);

@@ -47,9 +47,7 @@ Step put(std::string_view key, std::string_view text) {
   return {.changes = {{std::string(key), Bytes::copy_of(text)}}};
 }
 
-TEST(NebulaCrash, CreationAndFirstCommits) {
-  sweep("creation and commits", small_commits(3), 100);
-}
+TEST(NebulaCrash, CreationAndFirstCommits) { sweep("creation and commits", small_commits(3), 100); }
 
 TEST(NebulaCrash, ErasureCompactionAndReopening) {
   Workload workload = small_commits(2);
@@ -63,7 +61,8 @@ TEST(NebulaCrash, ErasureCompactionAndReopening) {
 }
 
 TEST(NebulaCrash, CommitsInWhichOnlyTheTickMoves) {
-  Workload workload = {put("chunk:0,0,0,0", "x"), tick_only(5), tick_only(6), kReopen, tick_only(7)};
+  Workload workload = {put("chunk:0,0,0,0", "x"), tick_only(5), tick_only(6), kReopen,
+                       tick_only(7)};
   sweep("ticks", workload, 30);
 }
 
