@@ -131,9 +131,9 @@ Status Backups::load_slot(std::size_t number, const SaveIndex& in_front) {
         "backups",
         backup.root()));
   }
+  VARVE_TRY(make_folders_durably(vfs_, backup));
   VARVE_ASSIGN(const auto lock, vfs_.lock_writer(backup.lock()));
   VARVE_ASSIGN(auto found, find_save(vfs_, backup));
-  VARVE_TRY(make_folders(vfs_, backup));
   VARVE_ASSIGN(auto writer, recover_save(vfs_, backup, found));
   KeySet behind = difference(found.index, in_front);
   const bool is_same = is_same_generation(found.index, in_front, behind);

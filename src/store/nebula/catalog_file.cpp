@@ -7,8 +7,8 @@
 
 namespace varve::nebula {
 
-Result<CatalogFile> CatalogFile::rewrite(Vfs& vfs, const SaveLayout& layout,
-                                         const SaveIndex& index, const KeySet& erased) {
+Result<CatalogFile> CatalogFile::rewrite(Vfs& vfs, const SaveLayout& layout, const SaveIndex& index,
+                                         const KeySet& erased) {
   VARVE_ASSIGN(const Bytes record, encode_record(whole_record(index, erased), 0));
   VARVE_TRY(remove_if_there(vfs, layout.new_catalog()));
   {

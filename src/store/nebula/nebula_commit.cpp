@@ -140,7 +140,13 @@ Result<CommitStats> NebulaStore::make_commit(const Commit& commit, const SharedG
   drop_held_files();
   VARVE_TRY(writer_->prepare(before->files));
   VARVE_ASSIGN(const StagedFiles staged, writer_->stage(plan.files, progress, kStagedShare));
+  std::shared_ptr<Generation> next;
+  CatalogRecord record;
   const auto finish = [&]() -> Result<std::uint64_t> {
+    next = std::make_shared<Generation>(*plan.next);
+    next->files.sequence = staged.sequence;
+    next->files.apply(staged.changes);
+    record = record_of(next->files, staged);
     std::uint64_t size = 0;
     if (commit.backup_count.value_or(0) > 0) {
       // A backup links what is in place.
@@ -148,6 +154,7 @@ Result<CommitStats> NebulaStore::make_commit(const Commit& commit, const SharedG
       VARVE_ASSIGN(size, backups_.rotate(before->files, *commit.backup_count));
     }
     if (progress.is_cancelled()) return cancelled("the commit was cancelled");
+    backups_.note(staged.changes);
     return size;
   };
   const auto finished = or_out_of_memory(finish);
@@ -155,12 +162,8 @@ Result<CommitStats> NebulaStore::make_commit(const Commit& commit, const SharedG
     writer_->discard(staged);
     return finished.error();
   }
-  auto next = std::make_shared<Generation>(*plan.next);
-  next->files.sequence = staged.sequence;
-  next->files.apply(staged.changes);
-  backups_.note(staged.changes);
   const std::uint64_t size_before = writer_->catalog_end().offset;
-  VARVE_TRY(writer_->append(record_of(next->files, staged), staged, before->files));
+  VARVE_TRY(writer_->append(record, staged, before->files));
   // It is made. Nothing below can fail.
   plan.stats.written_size =
       staged.written_size + *finished + writer_->catalog_end().offset - size_before;

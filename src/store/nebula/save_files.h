@@ -32,9 +32,9 @@ Status share_file(Vfs& vfs, const std::string& from, const std::string& to);
 // Success if nothing is there.
 Status remove_if_there(Vfs& vfs, const std::string& path);
 
-// Makes the folders of a save that are not there, durably. A link in the place of one is
-// refused.
+// Makes the folders of a save that are not there. A link in the place of one is refused.
 Status make_folders(Vfs& vfs, const SaveLayout& layout);
+Status make_folders_durably(Vfs& vfs, const SaveLayout& layout);
 
 // Removes every file of a folder, which stays.
 Status clear_folder(Vfs& vfs, const std::string& folder);
