@@ -87,10 +87,10 @@ class IoErrorSweep {
       FaultyRun faulty(subject_, workload_, start_, disk);
       faulty.go();
       if (disk.op_count() < n) return;  // The fault was never reached: all are done.
-      check(faulty, disk.image(),
-            fmt::format("seed {}, {} at operation {}{}, effect {}: ", options_.seed,
-                        to_string(code), n, from_then_on ? " and from then on" : "",
-                        static_cast<int>(effect)));
+      check(
+          faulty, disk.image(),
+          fmt::format("seed {}, {} at operation {}{}, effect {}: ", options_.seed, to_string(code),
+                      n, from_then_on ? " and from then on" : "", static_cast<int>(effect)));
     }
   }
 
