@@ -116,7 +116,8 @@ void starve_commits(bool reopened) {
     success_count += made ? 1 : 0;
     in_a_row = made ? in_a_row + 1 : 0;
   }
-  std::cout << index << " allocations failed, " << success_count << " commits made all the same\n";
+  std::cout << index << " places for memory to run out, " << index - success_count
+            << " commits failed\n";
   EXPECT_GT(index, 200U);
 }
 
