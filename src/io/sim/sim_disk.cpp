@@ -25,15 +25,22 @@ Error no_links(std::string_view path, const char* what) {
 
 class SimWriterLock final : public WriterLock {
  public:
-  SimWriterLock(SimDisk& disk, std::string key) : disk_(disk), key_(std::move(key)) {}
+  explicit SimWriterLock(SimDisk& disk) : disk_(disk) {}
   ~SimWriterLock() override {
+    if (!held_) return;
     const std::lock_guard guard(disk_.mutex_);
-    disk_.locks_.erase(key_);
+    disk_.locks_.erase(*held_);
+  }
+  // The disk's mutex is held. False if another has it.
+  bool take(std::string key) {
+    const auto [place, is_free] = disk_.locks_.insert(std::move(key));
+    if (is_free) held_ = place;
+    return is_free;
   }
 
  private:
   SimDisk& disk_;
-  std::string key_;
+  std::optional<std::set<std::string, std::less<>>::iterator> held_;
 };
 
 SimDisk::SimDisk(DiskImage image, std::uint64_t seed) : view_(std::move(image)), seed_(seed) {}
@@ -312,10 +319,12 @@ Result<std::unique_ptr<WriterLock>> SimDisk::lock_writer(std::string_view path) 
   const auto place = view_.place(path);
   if (!place) return no_such(path);
   std::string key = fmt::format("{}/{}", place->dir, place->name);
-  if (!locks_.insert(key).second) {
+  // Made first: a lock nobody holds because memory ran out could never be taken again.
+  auto lock = std::make_unique<SimWriterLock>(*this);
+  if (!lock->take(std::move(key))) {
     return busy(fmt::format("{}: held for writing by another part of this program", path));
   }
-  return std::make_unique<SimWriterLock>(*this, std::move(key));
+  return lock;
 }
 
 }  // namespace varve::sim

@@ -128,8 +128,8 @@ Status Backups::load_slot(std::size_t number, const SaveIndex& in_front) {
   VARVE_ASSIGN(const bool is_there, vfs_.exists(backup.root()));
   if (!is_there) return {};
   VARVE_ASSIGN(const auto lock, lock_backup(vfs_, backup));
+  VARVE_TRY(make_folders_durably(vfs_, backup));
   VARVE_ASSIGN(auto found, find_save(vfs_, backup));
-  VARVE_TRY(make_folders(vfs_, backup));
   VARVE_ASSIGN(auto writer, recover_save(vfs_, backup, found));
   KeySet behind = difference(found.index, in_front);
   const bool is_same = is_same_generation(found.index, in_front, behind);

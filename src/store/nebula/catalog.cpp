@@ -252,6 +252,14 @@ CatalogRecord whole_record(const SaveIndex& index, const KeySet& erased) {
   return record;
 }
 
+CatalogRecord closed_record(const SaveIndex& index, std::uint64_t sequence) {
+  return {.kind = CatalogRecordKind::closed,
+          .sequence = sequence,
+          .generation = index.generation,
+          .tick = index.tick,
+          .generator = index.generator};
+}
+
 Result<Bytes> encode_record(const CatalogRecord& record, std::uint64_t offset) {
   ByteWriter out(kRecordSizeMax);
   out.text(kMagic);

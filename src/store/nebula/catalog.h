@@ -48,6 +48,9 @@ struct CatalogRecord {
 // The record that lists all of an index, and what was erased and may still be there.
 CatalogRecord whole_record(const SaveIndex& index, const KeySet& erased);
 
+// The mark that nothing is left to do for an index.
+CatalogRecord closed_record(const SaveIndex& index, std::uint64_t sequence);
+
 // The record as it stands at `offset`, filled up to the alignment.
 Result<Bytes> encode_record(const CatalogRecord& record, std::uint64_t offset);
 

@@ -146,18 +146,20 @@ Result<CommitStats> NebulaStore::make_commit(const Commit& commit, const SharedG
   drop_held_files();
   VARVE_TRY(writer_->prepare(before->files));
   VARVE_ASSIGN(const StagedFiles staged, writer_->stage(plan.files, progress, kStagedShare));
-  auto next = std::make_shared<Generation>();
+  std::shared_ptr<Generation> next;
+  CatalogRecord record;
   std::uint64_t backup_size = 0;
   const auto get_ready = [&]() -> Status {
+    next = std::make_shared<Generation>(*plan.next);
+    next->files.sequence = staged.sequence;
+    next->files.apply(staged.changes);
+    record = record_of(next->files, staged);
     if (commit.backup_count.value_or(0) > 0) {
       // A backup links what is in place.
       VARVE_TRY(writer_->finish_placing());
       VARVE_ASSIGN(backup_size, backups_.rotate(before->files, *commit.backup_count));
     }
     if (progress.is_cancelled()) return cancelled("the commit was cancelled");
-    *next = *plan.next;
-    next->files.sequence = staged.sequence;
-    next->files.apply(staged.changes);
     backups_.note(staged.changes);
     return {};
   };
@@ -166,7 +168,7 @@ Result<CommitStats> NebulaStore::make_commit(const Commit& commit, const SharedG
     return ready.error();
   }
   const std::uint64_t size_before = writer_->catalog_end().offset;
-  VARVE_TRY(writer_->append(record_of(next->files, staged), staged, before->files));
+  VARVE_TRY(writer_->append(record, staged, before->files));
   // It is made. Nothing below can fail.
   plan.stats.written_size =
       staged.written_size + backup_size + writer_->catalog_end().offset - size_before;

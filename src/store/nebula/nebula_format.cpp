@@ -140,8 +140,7 @@ Result<std::unique_ptr<Store>> NebulaStore::create(Vfs& vfs, std::string_view pa
     VARVE_ASSIGN(const SaveIndex index, write_empty_save(vfs, unfinished));
     VARVE_TRY(vfs.sync_dir(unfinished.root()));
     VARVE_ASSIGN(auto catalog, CatalogFile::rewrite(vfs, unfinished, index));
-    SaveWriter writer(vfs, unfinished, index.sequence, std::move(catalog));
-    VARVE_TRY(writer.close(index));
+    VARVE_TRY(catalog.append(closed_record(index, index.sequence + 1)));
     VARVE_TRY(rename_durably(vfs, unfinished.root(), layout.root()));
     return open(vfs, path);
   });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "base/byte_reader.h"
 #include "base/guarded.h"
@@ -165,8 +166,25 @@ Status make_folders(Vfs& vfs, const SaveLayout& layout) {
   for (const std::string_view folder : kFolders) {
     VARVE_TRY(vfs.create_dir(layout.in(folder)));
   }
-  VARVE_TRY(vfs.sync_dir(layout.in("varve")));
-  return vfs.sync_dir(layout.root());
+  return {};
+}
+
+Status make_folders_durably(Vfs& vfs, const SaveLayout& layout) {
+  std::vector<std::string> lacking;
+  for (const std::string_view folder : kFolders) {
+    VARVE_ASSIGN(const bool is_there, vfs.exists(layout.in(folder)));
+    if (!is_there) lacking.push_back(layout.in(folder));
+  }
+  Status made = make_folders(vfs, layout);
+  // Those that were there too: whoever made them may have died before this.
+  if (made) made = vfs.sync_dir(layout.in("varve"));
+  if (made) made = vfs.sync_dir(layout.root());
+  if (made) return made;
+  // No later sync would tell that they are durable. Made again, they will be.
+  for (auto folder = lacking.rbegin(); folder != lacking.rend(); ++folder) {
+    (void)vfs.remove_dir(*folder);
+  }
+  return made;
 }
 
 namespace {

@@ -41,9 +41,9 @@ Result<std::unique_ptr<WriterLock>> lock_save(Vfs& vfs, const SaveLayout& layout
 // Nothing if there is no such folder.
 Result<std::vector<DirEntry>> list_if_there(Vfs& vfs, const std::string& folder);
 
-// Makes the folders of a save that are not there, durably. A link in the place of one is
-// refused.
+// Makes the folders of a save that are not there. A link in the place of one is refused.
 Status make_folders(Vfs& vfs, const SaveLayout& layout);
+Status make_folders_durably(Vfs& vfs, const SaveLayout& layout);
 
 // Copies a file to the quarantine, durably, unless the newest of its name there is the same.
 // Success if there is no file.

@@ -7,6 +7,7 @@
 
 #include "base/guarded.h"
 #include "base/try.h"
+#include "io/path.h"
 #include "store/nebula/save_files.h"
 #include "varve/checksum.h"
 
@@ -30,6 +31,7 @@ Status SaveWriter::prepare(const SaveIndex& index) {
   (void)finish_placing();
   VARVE_ASSIGN(const bool is_there, vfs_.exists(layout_.in("varve/staged")));
   if (!is_there) return gone(layout_);
+  discard_leftovers();
   if (catalog_ && !catalog_->is_bloated()) return {};
   if (catalog_) forget_erased(index);
   const auto size = CatalogFile::write_new(vfs_, layout_, index, erased_);
@@ -48,8 +50,10 @@ Status SaveWriter::prepare(const SaveIndex& index) {
 void SaveWriter::forget_erased(const SaveIndex& index) {
   std::erase_if(erased_, [&](const RecordKey& key) { return index.find(key) != nullptr; });
   if (erased_.empty() || !moves_.empty()) return;
-  for (const std::string_view folder : kRecordFolders) {
-    if (!vfs_.sync_dir(layout_.in(folder))) return;
+  std::set<std::string> folders;
+  for (const RecordKey& key : erased_) folders.emplace(path_parent(layout_.file(key)));
+  for (const std::string& folder : folders) {
+    if (!vfs_.sync_dir(folder)) return;
   }
   erased_.clear();
 }
@@ -133,16 +137,61 @@ Result<StagedFiles> SaveWriter::stage_links(const SaveLayout& from,
   return staged;
 }
 
-void SaveWriter::discard(const StagedFiles& staged) {
-  // One that stays is removed when the save is opened again.
-  for (const IndexChange& change : staged.changes) {
-    if (change.entry) (void)vfs_.remove(layout_.staged(change.entry->id));
+void SaveWriter::discard(const StagedFiles& staged) noexcept {
+  const Status removed = or_out_of_memory([&]() -> Status {
+    for (const IndexChange& change : staged.changes) {
+      if (change.entry) VARVE_TRY(remove_if_there(vfs_, layout_.staged(change.entry->id)));
+    }
+    return {};
+  });
+  if (!removed) has_leftovers_ = true;
+}
+
+// Removes what discard() could not. What stays even now goes when the save is opened again.
+void SaveWriter::discard_leftovers() {
+  if (!has_leftovers_) return;
+  std::set<std::string> needed;
+  for (const Move& move : moves_) {
+    if (move.entry) needed.insert(layout_.staged(move.entry->id));
+  }
+  for (const StagedFiles& staged : in_doubt_) {
+    for (const IndexChange& change : staged.changes) {
+      if (change.entry) needed.insert(layout_.staged(change.entry->id));
+    }
+  }
+  const std::string folder = layout_.in("varve/staged");
+  const auto entries = vfs_.list(folder);
+  if (!entries) return;
+  has_leftovers_ = false;
+  for (const DirEntry& entry : *entries) {
+    const std::string path = path_join(folder, entry.name);
+    if (!needed.contains(path) && !vfs_.remove(path)) has_leftovers_ = true;
   }
 }
 
 Status SaveWriter::append(const CatalogRecord& record, const StagedFiles& staged,
                           const SaveIndex& before) {
   // All memory first: once the record is durable nothing may fail.
+  if (Status reserved = or_out_of_memory([&] { return reserve(staged, before); }); !reserved) {
+    discard(staged);
+    return reserved;
+  }
+  Status appended = or_out_of_memory([&] { return catalog_->append(record); });
+  if (!appended) {
+    moves_.erase(moves_.end() - static_cast<std::ptrdiff_t>(staged.changes.size()), moves_.end());
+    catalog_.reset();
+    return appended;
+  }
+  in_doubt_.pop_back();
+  return {};
+}
+
+// Notes what is to be done, or nothing.
+Status SaveWriter::reserve(const StagedFiles& staged, const SaveIndex& before) {
+  // Too many keys here are harmless.
+  for (const IndexChange& change : staged.changes) {
+    if (!change.entry) erased_.insert(change.key);
+  }
   std::vector<Move> moves;
   moves.reserve(staged.changes.size());
   for (const IndexChange& change : staged.changes) {
@@ -153,16 +202,7 @@ Status SaveWriter::append(const CatalogRecord& record, const StagedFiles& staged
                      .is_link = staged.are_links});
   }
   moves_.reserve(moves_.size() + moves.size());
-  for (const IndexChange& change : staged.changes) {
-    if (!change.entry) erased_.insert(change.key);
-  }
   in_doubt_.push_back(staged);
-  Status appended = or_out_of_memory([&] { return catalog_->append(record); });
-  if (!appended) {
-    catalog_.reset();
-    return appended;
-  }
-  in_doubt_.pop_back();
   for (Move& move : moves) moves_.push_back(std::move(move));
   return {};
 }
@@ -242,12 +282,7 @@ Status SaveWriter::close(const SaveIndex& index) {
     VARVE_TRY(vfs_.sync_dir(layout_.in(folder)));
   }
   VARVE_TRY(vfs_.sync_dir(layout_.in("varve/staged")));
-  const CatalogRecord closed{.kind = CatalogRecordKind::closed,
-                             .sequence = ++last_sequence_,
-                             .generation = index.generation,
-                             .tick = index.tick,
-                             .generator = index.generator};
-  return catalog_->append(closed);
+  return catalog_->append(closed_record(index, ++last_sequence_));
 }
 
 }  // namespace varve::nebula

@@ -58,11 +58,11 @@ class SaveWriter {
   Result<StagedFiles> stage_links(const SaveLayout& from, std::vector<IndexChange> changes,
                                   std::uint64_t sequence);
   // Takes step 1 back.
-  void discard(const StagedFiles& staged);
+  void discard(const StagedFiles& staged) noexcept;
 
   // Step 2. `before` is the generation it changes. A failure leaves the commit in doubt: it
   // may be found after a crash. Until then it did not happen, and prepare() makes sure that
-  // it never will have.
+  // it never will have. What was staged is the writer's from here on.
   Status append(const CatalogRecord& record, const StagedFiles& staged, const SaveIndex& before);
 
   // Step 3, which cannot fail. Contents that are replaced are kept aside if a view of that
@@ -91,6 +91,8 @@ class SaveWriter {
     bool is_done = false;
   };
   Status make_move(const Move& move);
+  void discard_leftovers();
+  Status reserve(const StagedFiles& staged, const SaveIndex& before);
   void forget_erased(const SaveIndex& index);
   Result<std::uint64_t> write_group(std::span<const FileChange> changes,
                                     std::span<const IndexChange> entries);
@@ -106,6 +108,7 @@ class SaveWriter {
   std::vector<Move> moves_;
   // Staged for commits in doubt; needed should these turn out to have happened.
   std::vector<StagedFiles> in_doubt_;
+  bool has_leftovers_ = false;
 };
 
 }  // namespace varve::nebula

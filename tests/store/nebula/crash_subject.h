@@ -57,5 +57,8 @@ crash::Workload with_fewer_backups(const crash::Step& step, std::uint32_t kept_c
 
 // A disk to start from, and what the subject shows of it.
 crash::Start start_after(const crash::Workload& workload, crash::Start start = {});
+// A save as the format's own program leaves it, with nothing of ours: world.ron, entities.bin
+// and three chunks.
+crash::Start another_programs_save();
 
 }  // namespace varve::nebula::test

@@ -2,7 +2,8 @@
 //
 // Invariants checked, for each crash state: backup k holds exactly the generation it held
 // before the rotation or the one it was to get, whole; it opens by itself; none that was there
-// is lost; and the next commit takes the rotation up where it was left.
+// is lost. The commit after a crash keeps no backups: that a rotation is taken up where it was
+// left is for nebula_crash_errors_test.cpp.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -31,7 +32,6 @@ crash::Start with_two_backups() {
   return start_after(with_backups(commits));
 }
 
-// After a crash a game makes another commit with backups, which must find them in order.
 crash::SweepResult sweep(const Workload& workload, const crash::Start& start, std::uint64_t seed) {
   NebulaCrashSubject subject;
   const auto run = crash::record_run(subject, workload, start.image, {start.records}, seed);

@@ -16,7 +16,7 @@ const Step kReopen{.changes = {}, .upkeep = "reopen"};
 
 // Each of the many runs is crashed at every point, so that few states of each must do.
 constexpr crash::SweepOptions kFewStates{.limits = {.all_subsets_atom_count = 1,
-                                                    .position_count_max = 2,
+                                                    .position_count_max = 1,
                                                     .sample_count = 1,
                                                     .garbage_count_max = 1}};
 
@@ -57,15 +57,22 @@ TEST(NebulaCrashErrors, FirstBackups) {
                crash::sweep_io_errors(subject, workload, kFewStates, start), 300);
 }
 
+TEST(NebulaCrashErrors, FirstCommitsOnASaveOfAnotherProgram) {
+  NebulaCrashSubject subject;
+  const crash::Start start = another_programs_save();
+  expect_sound("errors on another program's save",
+               crash::sweep_io_errors(subject, {change(1), change(2)}, kFewStates, start), 300);
+}
+
 TEST(NebulaCrashErrors, FullDisks) {
   NebulaCrashSubject subject;
   const crash::Start start = start_after(with_backups({change(1), change(2)}));
   const Workload workload = with_backups({change(3), change(4)}, start.records);
   expect_sound("full disks", crash::sweep_full_disks(subject, workload, kFewStates, 500, start),
-               40);
+               30);
   expect_sound("full disks from the start",
                crash::sweep_full_disks(subject, {change(1), kReopen, change(2)}, kFewStates, 500),
-               40);
+               30);
 }
 
 TEST(NebulaCrashErrors, DisksWithoutLinks) {

@@ -5,8 +5,6 @@
 
 #include "crash/crash_sweep.h"
 #include "store/nebula/crash_subject.h"
-#include "store/nebula/save_files.h"
-#include "varve/nebula.h"
 
 namespace varve::nebula::test {
 namespace {
@@ -72,27 +70,6 @@ TEST(NebulaCrash, CommitsWhileAViewIsPinned) {
   workload[3].upkeep = "unpin";
   workload.push_back(kReopen);
   sweep("pinned", workload, 100);
-}
-
-// As the format's own program leaves it: nothing of ours.
-crash::Start another_programs_save() {
-  sim::SimDisk disk;
-  const auto write = [&](std::string_view name, ByteView contents) {
-    const auto file = disk.open(SaveLayout(kSavePath).in(name), OpenMode::create).value();
-    EXPECT_TRUE(file->write_at(0, contents));
-  };
-  EXPECT_TRUE(disk.create_dir(kSavePath));
-  EXPECT_TRUE(disk.create_dir(SaveLayout(kSavePath).in("chunks")));
-  write("world.ron", as_byte_view(encode_meta({.display_name = "theirs"}).value()));
-  write("entities.bin", encode_scene({}).value());
-  for (const std::string_view chunk : {"0_0_0_0", "0_1_0_0", "3_-7_2_1"}) {
-    write("chunks/" + std::string(chunk) + ".chunk",
-          encode_file(RecordKind::chunk, Bytes::copy_of(chunk)).value());
-  }
-  crash::Start start{.image = disk.image()};
-  NebulaCrashSubject subject;
-  start.records = subject.open(disk).value()->read_all().value();
-  return start;
 }
 
 TEST(NebulaCrash, FirstCommitsOnASaveOfAnotherProgram) {
