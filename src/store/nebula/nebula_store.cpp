@@ -4,7 +4,6 @@
 
 #include "base/guarded.h"
 #include "base/try.h"
-#include "io/path.h"
 #include "store/nebula/save_files.h"
 #include "store/nebula/save_opening.h"
 
@@ -235,18 +234,17 @@ void NebulaStore::drop_held_files() {
 // Copies the file of a record to the quarantine, durably.
 Status NebulaStore::keep_aside(const RecordKey& key) {
   const std::string file = layout_.file(key);
-  VARVE_ASSIGN(const bool is_there, vfs_.exists(file));
-  if (!is_there) return {};
+  const auto info = vfs_.info(file);
+  if (!info && info.error().code() == ErrorCode::not_found) return {};
+  if (!info) return info.error();
+  // A folder is moved when something takes its place.
+  if (info->kind != FileKind::file) return {};
   const std::string folder = layout_.in(kQuarantineFolder);
   VARVE_TRY(vfs_.create_dir(folder));
   VARVE_TRY(vfs_.sync_dir(layout_.root()));
-  for (std::uint32_t number = 1;; ++number) {
-    const std::string kept = fmt::format("{}/{}.{}", folder, path_name(file), number);
-    VARVE_ASSIGN(const bool is_taken, vfs_.exists(kept));
-    if (is_taken) continue;
-    VARVE_TRY(share_file(vfs_, file, kept));
-    return vfs_.sync_dir(folder);
-  }
+  VARVE_ASSIGN(const std::string kept, free_quarantine_path(vfs_, layout_, file));
+  VARVE_TRY(share_file(vfs_, file, kept));
+  return vfs_.sync_dir(folder);
 }
 
 Status NebulaStore::quarantine(const ChunkPos& pos) {

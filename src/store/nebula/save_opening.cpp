@@ -94,7 +94,7 @@ Status finish_staged(Vfs& vfs, const SaveLayout& layout, FoundSave& found) {
     const auto id = parse_file_id(entry.name);
     const auto it = id ? wanted.find(*id) : wanted.end();
     if (it != wanted.end()) {
-      VARVE_TRY(vfs.rename(path, layout.file(it->second)));
+      VARVE_TRY(put_in_place(vfs, layout, path, it->second));
       found.report.finished_commit = true;
     } else if (entry.kind != FileKind::directory) {
       VARVE_TRY(remove_if_there(vfs, path));
@@ -170,7 +170,7 @@ Result<SaveWriter> recover_save(Vfs& vfs, const SaveLayout& layout, FoundSave& f
     VARVE_ASSIGN(auto catalog, CatalogFile::resume(vfs, layout, *found.end));
     return SaveWriter(vfs, layout, found.index.sequence, std::move(catalog));
   }
-  for (const RecordKey& key : found.erased) VARVE_TRY(remove_if_there(vfs, layout.file(key)));
+  for (const RecordKey& key : found.erased) VARVE_TRY(remove_from_place(vfs, layout, key));
   // What was read may be in memory alone, if the writer before us died of a failed sync: it
   // is written again, into a new file.
   VARVE_ASSIGN(auto catalog, CatalogFile::rewrite(vfs, layout, found.index));

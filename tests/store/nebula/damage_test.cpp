@@ -265,6 +265,57 @@ TEST(NebulaDamage, AQuarantinedChunkKeepsItsBytesAndIsReplaced) {
   EXPECT_TRUE(verify(*store).clean());
 }
 
+// A folder where a file should be: somebody's mistake, or somebody's malice.
+TEST(NebulaDamage, AFolderInThePlaceOfAChunkCostsThatChunk) {
+  for (const ChunkPos& pos : {ChunkPos(1, -1, 2, 0), ChunkPos(4, 4, 4, 4)}) {
+    const RecordKey key{.kind = RecordKind::chunk, .pos = pos};
+    const std::string file = SaveLayout(kSavePath).file(key);
+    SCOPED_TRACE(file);
+    const bool is_known = sample_save().records.contains(to_string(key));
+    sim::SimDisk disk(changed(sample_save().image, [&](Vfs& vfs) {
+      if (is_known) {
+        ASSERT_TRUE(vfs.remove(file));
+      }
+      ASSERT_TRUE(vfs.create_dir(file));
+    }));
+    auto store = must_open(disk);
+    ASSERT_NE(store, nullptr);
+    if (is_known) {
+      EXPECT_EQ(store->read_chunk(pos).error().code(), ErrorCode::corruption);
+    }
+    EXPECT_FALSE(verify(*store).clean());
+    must_commit(*store, {.chunks = {{{0, 0, 0, 0}, Bytes::copy_of("another")}}});
+    must_commit(*store, {.chunks = {{pos, Bytes::copy_of("made anew")}}});
+    EXPECT_EQ(store->read_chunk(pos).value()->text(), "made anew");
+    EXPECT_TRUE(store->close());
+    store = must_open(disk);
+    ASSERT_NE(store, nullptr);
+    EXPECT_EQ(store->read_chunk(pos).value()->text(), "made anew");
+    EXPECT_TRUE(verify(*store).clean());
+  }
+}
+
+TEST(NebulaDamage, AFolderInThePlaceOfTheEntitiesOrOfWhatIsErasedKeepsNobodyOut) {
+  sim::SimDisk disk(changed(sample_save().image, [&](Vfs& vfs) {
+    for (const std::string file : {"world/entities.bin", "world/players/ann"}) {
+      ASSERT_TRUE(vfs.remove(file));
+      ASSERT_TRUE(vfs.create_dir(file));
+    }
+  }));
+  auto store = must_open(disk);
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(store->read_entity(5).error().code(), ErrorCode::corruption);
+  EXPECT_EQ(store->read_player("ann").error().code(), ErrorCode::corruption);
+  must_commit(*store, {.entities = {{9, EntityValue{{}, entity_payload("new")}}},
+                       .players = {{"ann", std::nullopt}}});
+  EXPECT_TRUE(store->close());
+  store = must_open(disk);
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(store->read_entity(9).value()->data, entity_payload("new"));
+  EXPECT_EQ(store->read_player("ann").value(), std::nullopt);
+  EXPECT_TRUE(verify(*store).clean());
+}
+
 // --- Strays ------------------------------------------------------------------------------
 
 TEST(NebulaDamage, FilesTheCatalogDoesNotKnowAreReportedAndNotRead) {
