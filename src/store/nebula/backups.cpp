@@ -31,7 +31,10 @@ bool is_same_generation(const SaveIndex& a, const SaveIndex& b, const KeySet& ke
 
 Result<std::unique_ptr<WriterLock>> lock_backup(Vfs& vfs, const SaveLayout& backup) {
   VARVE_ASSIGN(const bool is_ours, is_save(vfs, backup));
-  if (is_ours) return lock_save(vfs, backup);
+  if (is_ours) {
+    VARVE_TRY(make_folders_durably(vfs, backup));
+    return lock_save(vfs, backup);
+  }
   return invalid_argument(fmt::format(
       "{} is in the way of a backup and is no save of this format; move it away, or keep no "
       "backups",
@@ -128,7 +131,6 @@ Status Backups::load_slot(std::size_t number, const SaveIndex& in_front) {
   VARVE_ASSIGN(const bool is_there, vfs_.exists(backup.root()));
   if (!is_there) return {};
   VARVE_ASSIGN(const auto lock, lock_backup(vfs_, backup));
-  VARVE_TRY(make_folders_durably(vfs_, backup));
   VARVE_ASSIGN(auto found, find_save(vfs_, backup));
   VARVE_ASSIGN(auto writer, recover_save(vfs_, backup, found));
   KeySet behind = difference(found.index, in_front);

@@ -4,7 +4,6 @@
 
 #include "base/guarded.h"
 #include "base/try.h"
-#include "io/path.h"
 #include "store/nebula/save_files.h"
 #include "store/nebula/save_opening.h"
 
@@ -54,8 +53,8 @@ Result<std::unique_ptr<Store>> NebulaStore::open(Vfs& vfs, std::string_view path
     SaveLayout layout(path);
     // Before the lock, which would leave a file where there is nothing.
     VARVE_TRY(must_be_save(vfs, layout));
-    VARVE_ASSIGN(auto lock, lock_save(vfs, layout));
     VARVE_TRY(make_folders_durably(vfs, layout));
+    VARVE_ASSIGN(auto lock, lock_save(vfs, layout));
     VARVE_ASSIGN(FoundSave found, find_save(vfs, layout));
     VARVE_ASSIGN(SaveWriter writer, recover_save(vfs, layout, found));
     VARVE_ASSIGN(SceneContents scene, load_scene(vfs, layout, found.index));

@@ -54,8 +54,13 @@ Status check(const FileEntry& entry, const Bytes& payload) {
 
 Result<Bytes> read_checked(Vfs& vfs, const std::string& path, RecordKind kind,
                            const FileEntry& entry) {
-  VARVE_ASSIGN(const auto file, vfs.open(path, OpenMode::read));
-  VARVE_ASSIGN(Bytes contents, file->read_all(file_limit(kind)));
+  const auto file = vfs.open(path, OpenMode::read);
+  // A folder or a pipe in the place of a file is no failure of the disk.
+  if (!file && file.error().code() == ErrorCode::invalid_argument) {
+    return corruption(file.error().message());
+  }
+  if (!file) return file.error();
+  VARVE_ASSIGN(Bytes contents, (*file)->read_all(file_limit(kind)));
   auto payload = decode_file(kind, std::move(contents));
   if (!payload) return payload.error().with_context(path);
   if (Status good = check(entry, *payload); !good) return good.error().with_context(path);
@@ -162,6 +167,47 @@ Result<std::vector<DirEntry>> list_if_there(Vfs& vfs, const std::string& folder)
   return entries;
 }
 
+namespace {
+
+// Whether a folder was in the way and is in the quarantine now.
+Result<bool> move_folder_aside(Vfs& vfs, const SaveLayout& layout, const std::string& path) {
+  VARVE_ASSIGN(const FileInfo there, vfs.info(path));
+  if (there.kind != FileKind::directory) return false;
+  VARVE_TRY(vfs.create_dir(layout.in(kQuarantineFolder)));
+  VARVE_ASSIGN(const std::string kept, free_quarantine_path(vfs, layout, path));
+  VARVE_TRY(vfs.rename(path, kept));
+  return true;
+}
+
+}  // namespace
+
+Result<std::string> free_quarantine_path(Vfs& vfs, const SaveLayout& layout,
+                                         const std::string& path) {
+  for (std::uint32_t number = 1;; ++number) {
+    std::string kept =
+        layout.in(fmt::format("{}/{}.{}", kQuarantineFolder, path_name(path), number));
+    VARVE_ASSIGN(const bool is_taken, vfs.exists(kept));
+    if (!is_taken) return kept;
+  }
+}
+
+Status put_in_place(Vfs& vfs, const SaveLayout& layout, const std::string& staged,
+                    const RecordKey& key) {
+  const std::string file = layout.file(key);
+  Status renamed = vfs.rename(staged, file);
+  if (renamed || is_not_found(renamed.error())) return renamed;
+  const auto moved = move_folder_aside(vfs, layout, file);
+  return moved && *moved ? vfs.rename(staged, file) : renamed;
+}
+
+Status remove_from_place(Vfs& vfs, const SaveLayout& layout, const RecordKey& key) {
+  const std::string file = layout.file(key);
+  Status removed = remove_if_there(vfs, file);
+  if (removed) return removed;
+  const auto moved = move_folder_aside(vfs, layout, file);
+  return moved && *moved ? Status() : removed;
+}
+
 Status make_folders(Vfs& vfs, const SaveLayout& layout) {
   for (const std::string_view folder : kFolders) {
     VARVE_TRY(vfs.create_dir(layout.in(folder)));
@@ -206,10 +252,8 @@ Status keep_aside(Vfs& vfs, const SaveLayout& layout, const std::string& file) {
   const auto info = vfs.info(file);
   if (!info && is_not_found(info.error())) return {};
   if (!info) return info.error();
-  if (info->kind == FileKind::directory) {
-    return invalid_argument(
-        fmt::format("{} is a directory where a record's file belongs; move it away", file));
-  }
+  // A folder is moved when something takes its place.
+  if (info->kind != FileKind::file) return {};
   const std::string folder = layout.in(kQuarantineFolder);
   VARVE_TRY(vfs.create_dir(folder));
   VARVE_TRY(vfs.sync_dir(layout.root()));

@@ -41,6 +41,16 @@ Result<std::unique_ptr<WriterLock>> lock_save(Vfs& vfs, const SaveLayout& layout
 // Nothing if there is no such folder.
 Result<std::vector<DirEntry>> list_if_there(Vfs& vfs, const std::string& folder);
 
+// Gives staged contents their place, or takes a record's file away. A folder that lies there
+// instead is moved to the quarantine.
+Status put_in_place(Vfs& vfs, const SaveLayout& layout, const std::string& staged,
+                    const RecordKey& key);
+Status remove_from_place(Vfs& vfs, const SaveLayout& layout, const RecordKey& key);
+
+// A name in the quarantine that is not taken, for what is at `path`.
+Result<std::string> free_quarantine_path(Vfs& vfs, const SaveLayout& layout,
+                                         const std::string& path);
+
 // Makes the folders of a save that are not there. A link in the place of one is refused.
 Status make_folders(Vfs& vfs, const SaveLayout& layout);
 Status make_folders_durably(Vfs& vfs, const SaveLayout& layout);

@@ -77,19 +77,6 @@ Status take_files_as_they_are(Vfs& vfs, const SaveLayout& layout, std::uint64_t 
   return {};
 }
 
-// Contents whose place is taken by a directory stay where they are, and are read there.
-Status put_in_place(Vfs& vfs, const std::string& staged, const std::string& file,
-                    OpenReport& report) {
-  const Status renamed = vfs.rename(staged, file);
-  // Of two names of one file, a rename leaves both.
-  if (renamed) return remove_if_there(vfs, staged);
-  const auto info = vfs.info(file);
-  if (!info || info->kind != FileKind::directory) return renamed;
-  report.problems.push_back(
-      {file, corruption("a directory is where a record's file belongs; move it away")});
-  return {};
-}
-
 Status finish_staged(Vfs& vfs, const SaveLayout& layout, const std::vector<DirEntry>& entries,
                      FoundSave& found) {
   if (entries.empty()) return {};
@@ -103,7 +90,9 @@ Status finish_staged(Vfs& vfs, const SaveLayout& layout, const std::vector<DirEn
     const auto id = parse_file_id(entry.name);
     const auto it = id ? wanted.find(*id) : wanted.end();
     if (it != wanted.end()) {
-      VARVE_TRY(put_in_place(vfs, path, layout.file(it->second), found.report));
+      VARVE_TRY(put_in_place(vfs, layout, path, it->second));
+      // Of two names of one file, a rename leaves both.
+      VARVE_TRY(remove_if_there(vfs, path));
       found.report.finished_commit = true;
     } else if (entry.kind == FileKind::directory) {
       continue;
@@ -193,12 +182,7 @@ Result<SaveWriter> recover_save(Vfs& vfs, const SaveLayout& layout, FoundSave& f
   // is written again, into a new file, before anything is done that relies on it.
   VARVE_ASSIGN(auto catalog, CatalogFile::rewrite(vfs, layout, found.index, erased));
   VARVE_TRY(finish_staged(vfs, layout, staged, found));
-  for (const RecordKey& key : erased) {
-    const std::string file = layout.file(key);
-    const auto info = vfs.info(file);
-    // A directory is no file of ours, and what is not there is gone.
-    if (info && info->kind != FileKind::directory) VARVE_TRY(remove_if_there(vfs, file));
-  }
+  for (const RecordKey& key : erased) VARVE_TRY(remove_from_place(vfs, layout, key));
   return SaveWriter(vfs, layout, found.index.sequence, std::move(catalog), std::move(erased));
 }
 

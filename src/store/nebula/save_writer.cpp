@@ -226,9 +226,9 @@ Status SaveWriter::make_move(const Move& move) {
     // One that is not there cannot be kept; whoever reads it is told so.
     if (!kept && kept.error().code() != ErrorCode::not_found) return kept;
   }
-  if (!move.entry) return remove_if_there(vfs_, file);
+  if (!move.entry) return remove_from_place(vfs_, layout_, move.key);
   const std::string staged = layout_.staged(move.entry->id);
-  Status renamed = vfs_.rename(staged, file);
+  Status renamed = put_in_place(vfs_, layout_, staged, move.key);
   // Of two names of one file, a rename leaves both.
   if (renamed && move.is_link) return remove_if_there(vfs_, staged);
   if (renamed || renamed.error().code() != ErrorCode::not_found) return renamed;

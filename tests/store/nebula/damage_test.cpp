@@ -177,8 +177,17 @@ TEST(NebulaDamage, EveryTwoFilesSwapped) {
         write_file(vfs, files[a], read_file(vfs, files[b]));
         write_file(vfs, files[b], contents);
       });
-      // Without its catalog nothing tells which file is which.
-      if (files[a].ends_with("catalog") || files[b].ends_with("catalog")) continue;
+      // Without its catalog nothing tells what a file should hold; that it is lost is said.
+      if (files[a].ends_with("catalog") || files[b].ends_with("catalog")) {
+        sim::SimDisk disk(image);
+        const auto store = must_open(disk);
+        ASSERT_NE(store, nullptr);
+        EXPECT_EQ(store->open_report().problems.size(), 1u);
+        EXPECT_FALSE(verify(*store).clean());
+        must_commit(*store, {.tick = 1000});
+        EXPECT_TRUE(store->close());
+        continue;
+      }
       const DamageCheck check = check_damaged(image, sample_save().records);
       std::set<std::string> both = records_of(files[a]);
       both.merge(records_of(files[b]));
@@ -253,6 +262,57 @@ TEST(NebulaDamage, AQuarantinedChunkKeepsItsBytesAndIsReplaced) {
   EXPECT_EQ(read_file(disk, "world/quarantine/1_-1_2_0.chunk.1").text(), "noise");
   EXPECT_EQ(read_file(disk, "world/quarantine/1_-1_2_0.chunk.2").text(), "noise");
   EXPECT_EQ(store->read_chunk(pos).value()->text(), "made anew");
+  EXPECT_TRUE(verify(*store).clean());
+}
+
+// A folder where a file should be: somebody's mistake, or somebody's malice.
+TEST(NebulaDamage, AFolderInThePlaceOfAChunkCostsThatChunk) {
+  for (const ChunkPos& pos : {ChunkPos(1, -1, 2, 0), ChunkPos(4, 4, 4, 4)}) {
+    const RecordKey key{.kind = RecordKind::chunk, .pos = pos};
+    const std::string file = SaveLayout(kSavePath).file(key);
+    SCOPED_TRACE(file);
+    const bool is_known = sample_save().records.contains(to_string(key));
+    sim::SimDisk disk(changed(sample_save().image, [&](Vfs& vfs) {
+      if (is_known) {
+        ASSERT_TRUE(vfs.remove(file));
+      }
+      ASSERT_TRUE(vfs.create_dir(file));
+    }));
+    auto store = must_open(disk);
+    ASSERT_NE(store, nullptr);
+    if (is_known) {
+      EXPECT_EQ(store->read_chunk(pos).error().code(), ErrorCode::corruption);
+    }
+    EXPECT_FALSE(verify(*store).clean());
+    must_commit(*store, {.chunks = {{{0, 0, 0, 0}, Bytes::copy_of("another")}}});
+    must_commit(*store, {.chunks = {{pos, Bytes::copy_of("made anew")}}});
+    EXPECT_EQ(store->read_chunk(pos).value()->text(), "made anew");
+    EXPECT_TRUE(store->close());
+    store = must_open(disk);
+    ASSERT_NE(store, nullptr);
+    EXPECT_EQ(store->read_chunk(pos).value()->text(), "made anew");
+    EXPECT_TRUE(verify(*store).clean());
+  }
+}
+
+TEST(NebulaDamage, AFolderInThePlaceOfTheEntitiesOrOfWhatIsErasedKeepsNobodyOut) {
+  sim::SimDisk disk(changed(sample_save().image, [&](Vfs& vfs) {
+    for (const std::string file : {"world/entities.bin", "world/players/ann"}) {
+      ASSERT_TRUE(vfs.remove(file));
+      ASSERT_TRUE(vfs.create_dir(file));
+    }
+  }));
+  auto store = must_open(disk);
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(store->read_entity(5).error().code(), ErrorCode::corruption);
+  EXPECT_EQ(store->read_player("ann").error().code(), ErrorCode::corruption);
+  must_commit(*store, {.entities = {{9, EntityValue{{}, entity_payload("new")}}},
+                       .players = {{"ann", std::nullopt}}});
+  EXPECT_TRUE(store->close());
+  store = must_open(disk);
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(store->read_entity(9).value()->data, entity_payload("new"));
+  EXPECT_EQ(store->read_player("ann").value(), std::nullopt);
   EXPECT_TRUE(verify(*store).clean());
 }
 

@@ -60,7 +60,7 @@ inline CatalogRecord first_record() {
                {player_named("ann"), entry_of(4, 1)}});
   index.generation = 3;
   index.tick = 30;
-  return whole_record(index);
+  return whole_record(index, {});
 }
 
 inline CatalogRecord change_record(std::uint64_t sequence, std::vector<IndexChange> changes) {
