@@ -41,7 +41,7 @@ bool check_catalog(ByteView in) {
   }
   VARVE_INVARIANT(catalog->end.offset % kRecordAlignment == 0);
   check_index(catalog->index);
-  const auto written = encode_record(whole_record(catalog->index), 0);
+  const auto written = encode_record(whole_record(catalog->index, {}), 0);
   VARVE_INVARIANT(written);
   const auto again = decode_catalog(*written);
   VARVE_INVARIANT(again && !again->has_torn_tail && !again->damaged_offset);

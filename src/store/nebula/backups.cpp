@@ -154,7 +154,7 @@ Status Backups::remember_catalog(std::size_t number, const CatalogEnd& end) {
 Result<std::uint64_t> Backups::bring_up(std::size_t number, const SaveIndex& target) {
   Slot& slot = *slots_[number - 1];
   const SaveLayout backup = layout(number);
-  VARVE_ASSIGN(const auto lock, lock_save(vfs_, backup));
+  VARVE_ASSIGN(const auto lock, vfs_.lock_writer(backup.lock()));
   std::vector<IndexChange> changes;
   for (const RecordKey& key : slot.behind) {
     const FileEntry* wanted = target.find(key);

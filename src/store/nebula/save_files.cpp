@@ -267,7 +267,9 @@ Status keep_aside(Vfs& vfs, const SaveLayout& layout, const std::string& file) {
     }
     // A save that fails and is tried again must not fill the disk.
     if (!newest.empty() && is_same_contents(vfs, file, newest)) return vfs.sync_dir(folder);
-    VARVE_TRY(share_file(vfs, file, kept));
+    // A copy of its own, which nobody who writes into the file changes; of what the disk cannot
+    // read, a link is all there can be.
+    if (!copy_file(vfs, file, kept)) VARVE_TRY(share_file(vfs, file, kept));
     return vfs.sync_dir(folder);
   }
 }

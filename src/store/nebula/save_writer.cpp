@@ -196,10 +196,12 @@ Status SaveWriter::reserve(const StagedFiles& staged, const SaveIndex& before) {
   moves.reserve(staged.changes.size());
   for (const IndexChange& change : staged.changes) {
     const FileEntry* old = before.find(change.key);
-    moves.push_back({.key = change.key,
-                     .entry = change.entry,
-                     .replaced = old != nullptr ? std::optional(*old) : std::nullopt,
-                     .is_link = staged.are_links});
+    moves.push_back(
+        {.key = change.key,
+         .entry = change.entry,
+         .replaced = old != nullptr ? std::optional(*old) : std::nullopt,
+         // Only of unchecked ones nobody knows that they are others.
+         .may_be_in_place = staged.are_links && change.entry && !change.entry->checked});
   }
   moves_.reserve(moves_.size() + moves.size());
   in_doubt_.push_back(staged);
@@ -230,7 +232,7 @@ Status SaveWriter::make_move(const Move& move) {
   const std::string staged = layout_.staged(move.entry->id);
   Status renamed = put_in_place(vfs_, layout_, staged, move.key);
   // Of two names of one file, a rename leaves both.
-  if (renamed && move.is_link) return remove_if_there(vfs_, staged);
+  if (renamed && move.may_be_in_place) return remove_if_there(vfs_, staged);
   if (renamed || renamed.error().code() != ErrorCode::not_found) return renamed;
   // An earlier try that was reported as failed did it all the same.
   VARVE_ASSIGN(const bool is_staged, vfs_.exists(staged));

@@ -86,7 +86,7 @@ class SaveWriter {
     std::optional<FileEntry> entry;     // nullopt: the file is removed
     std::optional<FileEntry> replaced;  // what is there now
     bool keep_replaced = false;
-    bool is_link = false;  // to a file that may be in place already
+    bool may_be_in_place = false;  // the same file, under another name
     bool is_new = true;
     bool is_done = false;
   };

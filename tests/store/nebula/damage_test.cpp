@@ -257,12 +257,29 @@ TEST(NebulaDamage, AQuarantinedChunkKeepsItsBytesAndIsReplaced) {
   const ChunkPos pos(1, -1, 2, 0);
   ASSERT_EQ(store->read_chunk(pos).error().code(), ErrorCode::corruption);
   ASSERT_TRUE(store->quarantine(pos));
-  ASSERT_TRUE(store->quarantine(pos)) << "a second time takes a second name";
+  // A game that fails to save tries again and again, and must not fill the disk.
+  ASSERT_TRUE(store->quarantine(pos));
+  EXPECT_FALSE(disk.exists("world/quarantine/1_-1_2_0.chunk.2").value());
+  write_file(disk, file, as_byte_view("other noise"));
+  ASSERT_TRUE(store->quarantine(pos));
   must_commit(*store, {.chunks = {{pos, Bytes::copy_of("made anew")}}});
   EXPECT_EQ(read_file(disk, "world/quarantine/1_-1_2_0.chunk.1").text(), "noise");
-  EXPECT_EQ(read_file(disk, "world/quarantine/1_-1_2_0.chunk.2").text(), "noise");
+  EXPECT_EQ(read_file(disk, "world/quarantine/1_-1_2_0.chunk.2").text(), "other noise");
   EXPECT_EQ(store->read_chunk(pos).value()->text(), "made anew");
   EXPECT_TRUE(verify(*store).clean());
+}
+
+// After a crash contents may be in varve/staged alone. Where the catalog that knew them is
+// damaged, they are all there is.
+TEST(NebulaDamage, StagedContentsNobodyKnowsAreKept) {
+  sim::SimDisk disk(changed(sample_save().image, [&](Vfs& vfs) {
+    write_file(vfs, "world/varve/staged/7-0", as_byte_view("acknowledged"));
+    write_file(vfs, "world/varve/catalog", as_byte_view("noise"));
+  }));
+  const auto store = must_open(disk);
+  EXPECT_EQ(read_file(disk, "world/quarantine/7-0.1").text(), "acknowledged");
+  EXPECT_FALSE(disk.exists("world/varve/staged/7-0").value());
+  EXPECT_EQ(store->open_report().problems.size(), 2u);
 }
 
 // A folder where a file should be: somebody's mistake, or somebody's malice.

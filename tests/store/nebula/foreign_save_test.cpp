@@ -5,6 +5,7 @@
 #include "store/nebula/nvck.h"
 #include "store/nebula/sample_save.h"
 #include "store/nebula/sample_scene.h"
+#include "store/nebula/save_files.h"
 #include "support/bytes_text.h"
 #include "support/counting_vfs.h"
 #include "support/golden.h"
@@ -222,6 +223,51 @@ TEST(NebulaForeign, ASceneOfTheFutureIsRefusedAndKept) {
   EXPECT_FALSE(save.store->read_entity(10));
   must_commit(*save.store, {.chunks = {{{0, 0, 0, 0}, Bytes::copy_of("x")}}});
   EXPECT_EQ(read_file(save.disk, "world/entities.bin"), std::move(newer).freeze());
+  // Its entities are not for an older program to replace.
+  Progress progress;
+  const auto replaced = save.store->commit(
+      {.entities = {{.id = 1, .value = EntityValue{.data = encode_entity({}).value()}}}}, progress);
+  ASSERT_FALSE(replaced);
+  EXPECT_EQ(replaced.error().code(), ErrorCode::unsupported);
+}
+
+// The original program leaves a backup of the same name as ours.
+TEST(NebulaForeign, ABackupOfAnotherProgramMovesOn) {
+  NEBULA_FOREIGN_OR_SKIP(save);
+  ASSERT_TRUE(save.disk.create_dir("world.backup"));
+  ASSERT_TRUE(save.disk.create_dir("world.backup/chunks"));
+  write_file(save.disk, "world.backup/world.ron", as_byte_view("(save_version: 1, seed: 7)"));
+  const auto store = must_open(save.disk);
+  must_commit(*store, {.tick = 1, .chunks = {{kAir, Bytes::copy_of("x")}}, .backup_count = 2});
+  const auto first = NebulaStore::open(save.disk, "world.backup");
+  ASSERT_TRUE(first) << first.error().message();
+  EXPECT_TRUE((*first)->read_chunk(kMany).value().has_value());
+  const auto second = NebulaStore::open(save.disk, "world.backup.2");
+  ASSERT_TRUE(second) << second.error().message();
+  EXPECT_EQ((*second)->read_global(kMetaGlobal).value()->text(), "(save_version: 1, seed: 7)");
+  EXPECT_TRUE(make_nebula_format(save.disk)->detect("world").value());
+}
+
+// Its files have no checksums, so nobody can tell that they are the same as those of a backup.
+TEST(NebulaForeign, FilesThatWereRewrittenReachTheBackup) {
+  NEBULA_FOREIGN_OR_SKIP(save);
+  {
+    const auto store = must_open(save.disk);
+    must_commit(*store, {.tick = 1, .backup_count = 1});
+    ASSERT_TRUE(store->close());
+  }
+  // As the original program would: our folder is gone, and a chunk is another.
+  ASSERT_TRUE(remove_tree(save.disk, "world/varve"));
+  write_file(save.disk, "world/chunks/0_0_0_0.chunk",
+             *read_shared("golden/nebula/nvck_one_rle.chunk"));
+  const auto store = must_open(save.disk);
+  const Bytes rewritten = **store->read_chunk(kAir);
+  for (std::uint64_t tick = 2; tick < 5; ++tick) must_commit(*store, {.tick = tick});
+  must_commit(*store, {.tick = 5, .backup_count = 1});
+  const auto backup = NebulaStore::open(save.disk, "world.backup");
+  ASSERT_TRUE(backup);
+  EXPECT_EQ((*backup)->tick(), 4u);
+  EXPECT_EQ((*backup)->read_chunk(kAir).value(), rewritten);
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ TEST(SaveLayout, LongNamesKeepTheirBeginningAndDiffer) {
   const std::string longer_name(201, 'a');
   const std::string file = file_of(player(longer_name));
   EXPECT_EQ(file.substr(0, 109), "players/" + std::string(100, 'a') + "~");
-  EXPECT_EQ(file.size(), 8u + 100 + 1 + 16);
+  EXPECT_EQ(file.size(), 8u + 100 + 1 + 32);
   EXPECT_NE(file, file_of(player(std::string(202, 'a'))));
   EXPECT_EQ(key_of(file), std::nullopt) << "the catalog knows it, the file does not";
   // 255 bytes that are three each in a file.
