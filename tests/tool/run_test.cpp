@@ -1,6 +1,7 @@
 // What all commands have in common.
 #include <unistd.h>
 
+#include <algorithm>
 #include <sstream>
 #include <streambuf>
 
@@ -162,6 +163,38 @@ TEST_F(ToolRun, AnOutputThatCannotBeWrittenIsAFailure) {
       EXPECT_EQ(disk.taken(), room) << name;
     }
   }
+}
+
+// Some formats keep all records of a kind in one file. Where that is damaged, the others are
+// there all the same.
+TEST_F(ToolRun, AKindThatIsDamagedCostsThatKind) {
+  const std::string save = path("world");
+  Commit commit;
+  commit.chunks = {{.pos = {0, 1, 2, 0}, .payload = Bytes::copy_of("rock")}};
+  commit.globals = {{.name = "weather", .data = Bytes::copy_of("rain")}};
+  make_save(save, "nebula", commit);
+  write_file(save + "/entities.bin", "NSCD and then noise");
+  const std::string damage = "entity:*: entities: " + save + "/entities.bin: ";
+  const auto expect_damage = [&](const Said& said, const std::string& in) {
+    EXPECT_EQ(said.code, 1) << said.err;
+    EXPECT_NE(in.find(damage), std::string::npos) << in;
+  };
+  const Said info = varve({"info", save});
+  expect_damage(info, info.out);
+  EXPECT_NE(info.out.find("chunk                1"), std::string::npos) << info.out;
+  const Said ls = varve({"ls", save});
+  expect_damage(ls, ls.err);
+  EXPECT_EQ(ls.out, "chunk:0,1,2,0\t4\nglobal:weather\t4\n");
+  EXPECT_EQ(varve({"ls", save, "chunk"}).code, 0);
+  const Said digest = varve({"digest", save});
+  expect_damage(digest, digest.err);
+  EXPECT_EQ(std::ranges::count(digest.out, '\n'), 2);
+  EXPECT_EQ(varve({"verify", save}).code, 1);
+  EXPECT_EQ(varve({"convert", save, path("whole"), "--to", "nebula"}).code, 3);
+  EXPECT_FALSE(exists(path("whole")));
+  const Said lossy = varve({"convert", save, path("rest"), "--to", "nebula", "--lossy"});
+  expect_damage(lossy, lossy.out);
+  EXPECT_EQ(varve({"ls", path("rest")}).out, ls.out);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // What a save costs, counted at the disk: it depends on what changed, never on how much there
-// is. The numbers are exact; docs/formats/nebula_v1.md says where they come from.
+// is. The numbers are exact; docs/ARCHITECTURE.md says where they come from.
 #include <gtest/gtest.h>
 
 #include <algorithm>
