@@ -92,7 +92,8 @@ int run(Args args, Streams& streams) {
 void say(Streams& streams, std::string_view sentence) {
   // On a terminal both appear in the order in which they were said.
   streams.out.flush();
-  streams.err << "varve: " << sentence << '\n';
+  // In one piece: several programs may write to one terminal.
+  streams.err << fmt::format("varve: {}\n", sentence);
 }
 
 int could_not(Streams& streams, std::string_view sentence) {

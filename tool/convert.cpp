@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <system_error>
 
 #include "tool/arguments.h"
 #include "tool/progress_bar.h"
@@ -84,6 +86,12 @@ Result<Outcome> convert(const Conversion& conversion, const Format& format, Stre
   // Under another name until it is whole: whatever interrupts this leaves nothing at the
   // path itself, and the next attempt removes what is left.
   const std::string unfinished = unfinished_path(conversion.target);
+  std::error_code ignored;
+  if (std::filesystem::equivalent(conversion.source, unfinished, ignored)) {
+    return invalid_argument(fmt::format(
+        "{} is what an interrupted convert to {} left, and would be removed; choose another DST",
+        conversion.source, conversion.target));
+  }
   if (Status removed = format.remove(unfinished); !removed) return removed.error();
   auto target = format.create(unfinished);
   if (!target) return target.error();
@@ -168,6 +176,12 @@ int run_convert(Args args, Streams& streams) {
   const auto format = find_format(conversion.to);
   if (!format) return wrong_usage(streams, "convert", format.error().message());
 
+  if (names_other_format(conversion.target, conversion.to)) {
+    return wrong_usage(streams, "convert",
+                       fmt::format("{} names another format than {}; a path that begins with ./ "
+                                   "names none",
+                                   conversion.target, conversion.to));
+  }
   const auto outcome = convert(conversion, **format, streams);
   if (!outcome) return could_not(streams, outcome.error());
   if (conversion.json) {

@@ -45,7 +45,7 @@ Result<Digests> digest_all(const StoreView& view, bool json, Progress& progress)
       digests.lines.push_back((json ? json_line : digest_line)(info.key, digest));
     } else if (record) {
       status = busy(to_string(info.key) + ": it was erased meanwhile; try again");
-    } else if (record.error().code() == ErrorCode::corruption) {
+    } else if (is_of_record(record.error())) {
       digests.damaged.push_back({.key = to_string(info.key), .error = record.error()});
     } else {
       status = Error(record.error().code(), problem_line(to_string(info.key), record.error()));
@@ -69,7 +69,8 @@ int run_digest(Args args, Streams& streams) {
       "Prints one line for each record, sorted: kind, key, size, crc32 and xxh3 of the decoded "
       "payload. Two saves with the same digest hold the same world, whatever their formats. Of an "
       "entity that has an owner, the checksums are of the owner's key, a newline and the payload. "
-      "In keys a blank is printed as %20 and a percent sign as %25. Exit 1 if a record is damaged; "
+      "In keys a blank is printed as %20, a percent sign as %25, other blanks likewise. Exit 1 if "
+      "a record is damaged; "
       "it is then named on standard error and has no line.",
       "varve digest my_world\ndiff <(varve digest a) <(varve digest b)");
   arguments.required("SAVE", save, "the save to read");
@@ -91,7 +92,8 @@ int run_digest(Args args, Streams& streams) {
   for (const RecordProblem& problem : digests->damaged) {
     say(streams, save + ": " + problem_line(problem.key, problem.error));
   }
-  return digests->damaged.empty() ? kDone : kProblems;
+  const bool is_damaged = say_damage(streams, save, (*store)->open_report());
+  return digests->damaged.empty() && !is_damaged ? kDone : kProblems;
 }
 
 }  // namespace varve::tool

@@ -40,6 +40,7 @@ int run_get(Args args, Streams& streams) {
 
   const auto store = look_at(save);
   if (!store) return could_not(streams, store.error());
+  (void)say_damage(streams, save, (*store)->open_report());
   const auto record = read_record(**store, *key);
   if (!record) {
     return could_not(streams, save + ": " + problem_line(key_text, record.error()));

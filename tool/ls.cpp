@@ -115,7 +115,8 @@ int run_ls(Args args, Streams& streams) {
   for (const RecordProblem& problem : *listed) {
     say(streams, save + ": " + problem_line(problem.key, problem.error));
   }
-  return listed->empty() ? kDone : kProblems;
+  const bool is_damaged = say_damage(streams, save, (*store)->open_report());
+  return listed->empty() && !is_damaged ? kDone : kProblems;
 }
 
 }  // namespace varve::tool

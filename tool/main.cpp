@@ -33,6 +33,8 @@ int main(int argc, char** argv) {
   occupy_standard_descriptors();
   // A reader that went away is an error of the write, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
+  // Neither is a file that may not grow any more.
+  std::signal(SIGXFSZ, SIG_IGN);
   std::ios::sync_with_stdio(false);
   OutputBuffer buffer(STDOUT_FILENO);
   std::ostream out(&buffer);

@@ -74,15 +74,9 @@ Status commit_put(Store& store, const Request& request, Streams& streams) {
   if (!store.capabilities().durable) {
     return unsupported("a save of this format ends with the program that made it; choose another");
   }
+  if (Status kept = keep_aside_if_damaged(store, request.key); !kept) return kept;
   const auto owner = owner_of(store, request);
   if (!owner) return owner.error();
-  // What is damaged is kept aside before it is replaced.
-  if (request.key.kind == RecordKind::chunk) {
-    const auto before = store.read_chunk(request.key.pos);
-    if (!before && before.error().code() == ErrorCode::corruption) {
-      if (Status kept = store.quarantine(request.key.pos); !kept) return kept;
-    }
-  }
   Commit commit{.tick = store.tick()};
   add_change(commit, request.key, Record{.owner = *owner, .data = request.payload});
   Progress progress;
@@ -101,6 +95,13 @@ Result<std::unique_ptr<Store>> open_existing(const Request& request, const Forma
   return format.open(request.save);
 }
 
+int finish_put(Store& store, const Request& request, Streams& streams) {
+  Status done = commit_put(store, request, streams);
+  const Status closed = store.close();
+  if (done) done = closed;
+  return done ? kDone : could_not(streams, done.error().with_context(request.save));
+}
+
 int put(const Request& request, Streams& streams) {
   const auto there = detect_format(request.save);
   const bool is_absent = !there && there.error().code() == ErrorCode::not_found;
@@ -111,17 +112,31 @@ int put(const Request& request, Streams& streams) {
   }
   const auto format = is_absent ? find_format(*request.format) : there;
   if (!format) return wrong_usage(streams, "put", format.error().message());
-
-  auto store = is_absent ? (*format)->create(request.save) : open_existing(request, **format);
+  if (names_other_format(request.save, (*format)->name())) {
+    return wrong_usage(streams, "put",
+                       fmt::format("{} names another format than {}; a path that begins with ./ "
+                                   "names none",
+                                   request.save, (*format)->name()));
+  }
+  if (!is_absent) {
+    auto store = open_existing(request, **format);
+    if (!store) return could_not(streams, store.error());
+    (void)say_damage(streams, request.save, (*store)->open_report());
+    return finish_put(**store, request, streams);
+  }
+  // Under another name until the record is in it: one that is refused leaves nothing behind.
+  const std::string unfinished = request.save + ".unfinished-put";
+  if (Status removed = (*format)->remove(unfinished); !removed) {
+    return could_not(streams, removed.error());
+  }
+  auto store = (*format)->create(unfinished);
   if (!store) return could_not(streams, store.error());
-  Status done = commit_put(**store, request, streams);
-  const Status closed = (*store)->close();
-  if (done) done = closed;
-  if (done) return kDone;
-  // An empty save that was made for a record it does not take is of no use to anybody.
+  const int code = finish_put(**store, request, streams);
   store->reset();
-  if (is_absent) (void)(*format)->remove(request.save);
-  return could_not(streams, done.error().with_context(request.save));
+  Status done;
+  if (code == kDone) done = (*format)->rename(unfinished, request.save);
+  if (code != kDone || !done) (void)(*format)->remove(unfinished);
+  return done ? code : could_not(streams, done.error());
 }
 
 }  // namespace

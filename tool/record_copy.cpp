@@ -68,6 +68,9 @@ RecordCopy::RecordCopy(const Store& source, Store& target, std::uint64_t commit_
 }
 
 Status RecordCopy::scan() {
+  for (const RecordProblem& problem : source_.open_report().problems) {
+    leave_out(problem.key, problem.error);
+  }
   const auto generator = source_.generator();
   if (generator && !target_.capabilities().generator) {
     leave_out("generator " + generator->name,
@@ -107,7 +110,7 @@ Status RecordCopy::copy_record(const RecordInfo& info) {
   if (!can_carry(target_.capabilities(), info, schema)) return {};  // scan() named it
   const std::string key = to_string(info.key);
   const auto read = read_record(source_, info.key);
-  if (!read && read.error().code() == ErrorCode::corruption) {
+  if (!read && is_of_record(read.error())) {
     leave_out(key, read.error());
     return {};
   }

@@ -2,11 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "varve/checksum.h"
 
 namespace varve::tool {
+namespace {
+
+// What programs split lines and words at, in UTF-8.
+constexpr std::string_view kBlanks[] = {" ",      "\u00a0", "\u1680", "\u2000", "\u2001",
+                                        "\u2002", "\u2003", "\u2004", "\u2005", "\u2006",
+                                        "\u2007", "\u2008", "\u2009", "\u200a", "\u2028",
+                                        "\u2029", "\u202f", "\u205f", "\u3000"};
+
+}  // namespace
 
 RecordDigest digest_of(const Record& record) {
   Bytes hashed = record.data;
@@ -24,14 +34,17 @@ RecordDigest digest_of(const Record& record) {
 
 std::string escaped_key(std::string_view key) {
   std::string out;
-  for (const char c : key) {
-    if (c == ' ') {
-      out += "%20";
-    } else if (c == '%') {
-      out += "%25";
-    } else {
-      out += c;
+  while (!key.empty()) {
+    // One blank, of those Unicode has, or one byte that is part of none.
+    std::size_t size = key.front() == '%' ? 1 : 0;
+    for (const std::string_view blank : kBlanks) {
+      if (key.starts_with(blank)) size = blank.size();
     }
+    for (const char c : key.substr(0, size)) {
+      out += fmt::format("%{:02x}", static_cast<unsigned char>(c));
+    }
+    if (size == 0) out += key.front();
+    key.remove_prefix(std::max<std::size_t>(size, 1));
   }
   return out;
 }

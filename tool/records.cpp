@@ -22,7 +22,7 @@ class Listing {
       if (stopped_ || !filter_.admits(kind)) continue;
       const Status listed = list(kind);
       if (listed) continue;
-      if (listed.error().code() != ErrorCode::corruption) return listed.error();
+      if (!is_of_record(listed.error())) return listed.error();
       problems.push_back({.key = std::string(to_string(kind)) + ":*", .error = listed.error()});
     }
     return problems;
@@ -64,6 +64,11 @@ class Listing {
 };
 
 }  // namespace
+
+bool is_of_record(const Error& error) {
+  return error.code() == ErrorCode::corruption || error.code() == ErrorCode::unsupported ||
+         error.code() == ErrorCode::io;
+}
 
 bool RecordFilter::admits(RecordKind of) const noexcept {
   const bool has_place = of == RecordKind::chunk || of == RecordKind::entity;
@@ -121,6 +126,18 @@ void add_change(Commit& commit, const RecordKey& key, std::optional<Record> reco
       commit.globals.push_back({.name = key.name, .data = std::move(data)});
       break;
   }
+}
+
+Status keep_aside_if_damaged(Store& store, const RecordKey& key) {
+  const auto record = read_record(store, key);
+  if (record || record.error().code() != ErrorCode::corruption) return {};
+  // Some formats have all entities in one place: to replace one would be to replace them all.
+  if (key.kind == RecordKind::entity &&
+      !store.list_entities({}, [](const auto&) { return false; })) {
+    return corruption(record.error().message() +
+                      "; the entities cannot be changed one by one before that is mended");
+  }
+  return store.quarantine(key);
 }
 
 }  // namespace varve::tool

@@ -34,6 +34,13 @@ struct RecordFilter {
   bool admits(RecordKind of) const noexcept;
 };
 
+// Whether a failed read costs the record that was read and no other: it is damaged, it is of a
+// newer program, or the disk cannot give it back any more.
+bool is_of_record(const Error& error);
+
+// What is damaged is kept aside before it is replaced or erased.
+Status keep_aside_if_damaged(Store& store, const RecordKey& key);
+
 // Chunks, entities, players, globals, each sorted as a listing is. Stops early if the
 // visitor, which may read, returns false.
 //

@@ -35,9 +35,8 @@ Status erase(Store& store, const std::vector<RecordKey>& keys, std::vector<Recor
       absent.push_back(key);
       continue;
     }
-    // What is damaged is kept aside before it goes.
-    if (is_damaged && key.kind == RecordKind::chunk) {
-      if (Status kept = store.quarantine(key.pos); !kept) return kept;
+    if (is_damaged) {
+      if (Status kept = keep_aside_if_damaged(store, key); !kept) return kept;
     }
     add_change(commit, key, std::nullopt);
   }
@@ -65,6 +64,7 @@ int run_rm(Args args, Streams& streams) {
 
   const auto store = open_store(save);
   if (!store) return could_not(streams, store.error());
+  (void)say_damage(streams, save, (*store)->open_report());
   std::vector<RecordKey> absent;
   Status done = erase(**store, *keys, absent, streams);
   const Status closed = (*store)->close();

@@ -12,6 +12,19 @@ Result<std::unique_ptr<Store>> look_at(std::string_view path) {
   return store;
 }
 
+bool say_damage(Streams& streams, std::string_view save, const OpenReport& report) {
+  for (const RecordProblem& problem : report.problems) {
+    say(streams, std::string(save) + ": " + problem_line(problem.key, problem.error));
+  }
+  return !report.problems.empty();
+}
+
+bool names_other_format(std::string_view path, std::string_view format) {
+  const std::string_view scheme = path.substr(0, path.find(':'));
+  if (scheme.size() == path.size() || scheme == format) return false;
+  return find_format(scheme).has_value();
+}
+
 std::vector<std::string> crash_notes(const OpenReport& report) {
   std::vector<std::string> notes;
   if (report.finished_commit) {
@@ -33,7 +46,12 @@ std::string format_names() {
 
 std::string problem_line(std::string_view key, const Error& error) {
   const std::string begin = std::string(key) + ": ";
-  return error.message().starts_with(begin) ? error.message() : begin + error.message();
+  std::string line = error.message().starts_with(begin) ? error.message() : begin + error.message();
+  // Names of files may hold anything, and a line must stay one.
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return line;
 }
 
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {

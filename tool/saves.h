@@ -17,6 +17,13 @@ namespace varve::tool {
 // Opens a save without changing anything on the disk, whoever writes it meanwhile.
 Result<std::unique_ptr<Store>> look_at(std::string_view path);
 
+// Says what opening found damaged, one sentence each. Returns whether there was anything.
+bool say_damage(Streams& streams, std::string_view save, const OpenReport& report);
+
+// Whether `path` names a format other than this one, as "memory:x" does; what is made there
+// could not be opened.
+bool names_other_format(std::string_view path, std::string_view format);
+
 // One sentence for each thing a crash of the last writer left behind.
 std::vector<std::string> crash_notes(const OpenReport& report);
 

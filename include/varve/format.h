@@ -35,7 +35,8 @@ class Format {
   virtual Result<std::unique_ptr<Store>> open_to_read(std::string_view path) const {
     return open(path);
   }
-  // Makes an empty save, durably. Refused if anything is at `path`.
+  // Makes an empty save, durably. Refused if anything is at `path`, or if backups of a save
+  // that is gone are there, which the new one would rotate away.
   virtual Result<std::unique_ptr<Store>> create(std::string_view path) const = 0;
   // Gives a closed save another name, in one durable step. Refused if the name is taken.
   virtual Status rename(std::string_view from, std::string_view to) const = 0;

@@ -276,9 +276,12 @@ class Store : public StoreView {
   // where the format cannot; space is not reused while a view is held.
   virtual Result<std::unique_ptr<StoreView>> pin() = 0;
 
-  // Keeps the bytes of a damaged chunk aside, durably, so that it may be replaced.
-  // Success if there is nothing to keep.
-  virtual Status quarantine(const ChunkPos& pos) = 0;
+  // Keeps the bytes of a damaged record aside, durably, so that it may be replaced. Success if
+  // there is nothing to keep. A format that has all entities in one place keeps them all.
+  virtual Status quarantine(const RecordKey& key) = 0;
+  Status quarantine(const ChunkPos& pos) {
+    return quarantine(RecordKey{.kind = RecordKind::chunk, .pos = pos});
+  }
 
   // Reads everything and compares it with every checksum and reference the format
   // has. Problems are listed, not returned; an error means it could not go on.

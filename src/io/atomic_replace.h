@@ -20,7 +20,7 @@ std::string atomic_replace_temporary(std::string_view path);
 Status atomic_replace(Vfs& vfs, std::string_view path, ByteView contents);
 
 // The two halves of it, for who can go on without the second. A failure of the first leaves
-// nothing behind.
+// the file that is there as it is.
 Status write_replacement(Vfs& vfs, std::string_view path, ByteView contents);
 Status install_replacement(Vfs& vfs, std::string_view path);
 

@@ -110,7 +110,7 @@ Result<std::unique_ptr<StoreView>> TablesStore::pin() {
   });
 }
 
-Status TablesStore::quarantine(const ChunkPos&) {
+Status TablesStore::quarantine(const RecordKey&) {
   return or_out_of_memory([&]() -> Status {
     if (current() == nullptr) return closed();
     return {};

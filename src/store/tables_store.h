@@ -32,7 +32,7 @@ class TablesStore : public Store {
   Result<CommitStats> commit(const Commit& commit, Progress& progress) override;
   Result<std::unique_ptr<StoreView>> pin() override;
   // Records in memory are not damaged one by one, so there is nothing to keep aside.
-  Status quarantine(const ChunkPos& pos) override;
+  Status quarantine(const RecordKey& key) override;
   Result<VerifyReport> verify(Progress& progress) const override;
   // What nobody can see is gone already.
   Result<CompactReport> compact(Progress& progress) override;

@@ -60,10 +60,10 @@ class HookedStore final : public Store {
     return result;
   }
   Result<std::unique_ptr<StoreView>> pin() override { return inner_->pin(); }
-  Status quarantine(const ChunkPos& pos) override {
+  Status quarantine(const RecordKey& key) override {
     ++control_.quarantine_count;
-    if (const auto hook = control_.get(control_.before_quarantine_)) VARVE_TRY(hook(pos));
-    return inner_->quarantine(pos);
+    if (const auto hook = control_.get(control_.before_quarantine_)) VARVE_TRY(hook(key.pos));
+    return inner_->quarantine(key);
   }
   Result<VerifyReport> verify(Progress& progress) const override {
     return inner_->verify(progress);

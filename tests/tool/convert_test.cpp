@@ -154,11 +154,11 @@ TEST_F(ToolConvert, WhatTheTargetRefusesIsLeftOutAlone) {
 
 TEST_F(ToolConvert, AFailureLeavesNothing) {
   const std::string save = sample_save();
-  Damage::of_process().reads.emplace("entity:17", io_error("the disk is gone"));
+  Damage::of_process().reads.emplace("entity:17", busy("somebody replaced it"));
   const Said read = convert(save, "onefile", {"--lossy"});
   EXPECT_EQ(read.code, 3);
   EXPECT_EQ(read.out, "");
-  EXPECT_EQ(read.err, "varve: entity:17: the disk is gone\n");
+  EXPECT_EQ(read.err, "varve: entity:17: somebody replaced it\n");
   expect_nothing_left();
 
   Damage::of_process() = {};
@@ -167,6 +167,25 @@ TEST_F(ToolConvert, AFailureLeavesNothing) {
   EXPECT_EQ(write.code, 3);
   EXPECT_EQ(write.err, "varve: the disk is full\n");
   expect_nothing_left();
+}
+
+// A disk that dies gives up one record after the other; the rest must come out.
+TEST_F(ToolConvert, WhatTheDiskCannotReadIsLeftOut) {
+  const std::string save = sample_save();
+  Damage::of_process().reads.emplace("entity:17", io_error("a bad sector"));
+  EXPECT_EQ(convert(save, "onefile").code, 3);
+  expect_nothing_left();
+  const Said lossy = convert(save, "onefile", {"--lossy"});
+  EXPECT_EQ(lossy.code, 1);
+  EXPECT_TRUE(lossy.out.starts_with("entity:17: a bad sector\n")) << lossy.out;
+}
+
+TEST_F(ToolConvert, WhatAnInterruptedOneLeftIsNotItsSource) {
+  const std::string left = copy() + ".unfinished-convert";
+  make_save(left, "nebula", {});
+  const Said said = varve({"convert", left, copy(), "--to", "nebula"});
+  EXPECT_EQ(said.code, 3);
+  EXPECT_TRUE(exists(left)) << said.err;
 }
 
 TEST_F(ToolConvert, ACopyThatReadsBackWrongIsNoCopy) {

@@ -61,7 +61,7 @@ class DamagedStore final : public Store {
     return store_->commit(commit, progress);
   }
   Result<std::unique_ptr<StoreView>> pin() override { return store_->pin(); }
-  Status quarantine(const ChunkPos& pos) override { return store_->quarantine(pos); }
+  Status quarantine(const RecordKey& key) override { return store_->quarantine(key); }
   Result<VerifyReport> verify(Progress& progress) const override {
     VARVE_ASSIGN(VerifyReport report, store_->verify(progress));
     for (const auto& [key, error] : Damage::of_process().reads) {

@@ -134,12 +134,21 @@ Status Backups::load_slot(std::size_t number, const SaveIndex& in_front) {
   VARVE_ASSIGN(auto found, find_save(vfs_, backup));
   VARVE_ASSIGN(auto writer, recover_save(vfs_, backup, found));
   KeySet behind = difference(found.index, in_front);
-  const bool is_same = is_same_generation(found.index, in_front, behind);
+  // Of files nobody has a checksum of, only their bytes tell.
+  const SaveLayout next = layout(number - 1);
+  std::erase_if(behind, [&](const RecordKey& key) {
+    const FileEntry* ours = found.index.find(key);
+    const FileEntry* theirs = in_front.find(key);
+    return ours != nullptr && theirs != nullptr && *ours == *theirs &&
+           is_same_contents(vfs_, backup.file(key), next.file(key));
+  });
+  const bool is_same = behind.empty() && is_same_generation(found.index, in_front, behind);
   // The records of its catalog must go on rising. One that another program wrote, or that
   // went on by itself for long, is not brought up but moves on as it is.
   const std::uint64_t sequence_limit = in_front.sequence + (is_same ? 1 : 0);
   if (!found.end || found.index.sequence >= sequence_limit) return {};
-  slots_[number - 1] = Slot{.index = std::move(found.index), .behind = std::move(behind)};
+  slots_[number - 1] =
+      Slot{.index = std::move(found.index), .behind = std::move(behind), .erased = writer.erased()};
   return remember_catalog(number, writer.catalog_end());
 }
 
@@ -161,8 +170,13 @@ Result<std::uint64_t> Backups::bring_up(std::size_t number, const SaveIndex& tar
     if (is_same_file(wanted, slot.index.find(key))) continue;
     changes.push_back({key, wanted != nullptr ? std::optional(*wanted) : std::nullopt});
   }
+  VARVE_ASSIGN(const CatalogMark mark, mark_of_catalog(vfs_, backup));
+  if (mark != slot.catalog_mark) {
+    return busy(
+        fmt::format("{} was written by another program just now; try again", backup.root()));
+  }
   VARVE_ASSIGN(auto catalog, CatalogFile::resume(vfs_, backup, slot.catalog_end));
-  SaveWriter writer(vfs_, backup, slot.index.sequence, std::move(catalog));
+  SaveWriter writer(vfs_, backup, slot.index.sequence, std::move(catalog), slot.erased);
   VARVE_TRY(writer.prepare(slot.index));
   VARVE_ASSIGN(const StagedFiles staged,
                writer.stage_links(layout(number - 1), std::move(changes), target.sequence));
@@ -174,6 +188,7 @@ Result<std::uint64_t> Backups::bring_up(std::size_t number, const SaveIndex& tar
   VARVE_TRY(writer.append(record_of(target, staged.changes), staged, before));
   writer.place(std::nullopt);
   VARVE_TRY(writer.finish_placing());
+  next.erased = writer.erased();
   slots_[number - 1] = std::move(next);
   VARVE_TRY(remember_catalog(number, writer.catalog_end()));
   return writer.catalog_end().offset - size_before;
@@ -184,8 +199,8 @@ Result<std::uint64_t> Backups::make_anew(std::size_t number, std::uint32_t count
                                          const SaveIndex& target) {
   const SaveLayout backup = layout(number);
   const SaveLayout from = layout(number - 1);
-  const SaveLayout unfinished(backup.root() + ".unfinished");
-  VARVE_TRY(remove_leftover(vfs_, unfinished.root()));
+  const SaveLayout unfinished(backup.root() + std::string(kUnfinishedSuffix));
+  VARVE_TRY(remove_leftover(vfs_, unfinished));
   VARVE_TRY(vfs_.create_dir(unfinished.root()));
   VARVE_TRY(make_folders(vfs_, unfinished));
   Status shared;

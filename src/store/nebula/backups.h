@@ -41,6 +41,8 @@ class Backups {
     SaveIndex index = {};
     // Files that may not be the same in the one in front of it.
     KeySet behind = {};
+    // What its catalog must go on listing as erased.
+    KeySet erased = {};
     // How its catalog looked when we last saw it; another program may have written it since.
     CatalogEnd catalog_end = {};
     CatalogMark catalog_mark = {};

@@ -261,6 +261,10 @@ CatalogRecord closed_record(const SaveIndex& index, std::uint64_t sequence) {
 }
 
 Result<Bytes> encode_record(const CatalogRecord& record, std::uint64_t offset) {
+  // Nobody gets here by saving; nobody would read it back.
+  if (record.sequence > kSequenceMax || record.generation > kSequenceMax) {
+    return unsupported("the catalog has counted to its end; convert the save to a new one");
+  }
   ByteWriter out(kRecordSizeMax);
   out.text(kMagic);
   out.u8(kCatalogVersion);

@@ -65,9 +65,8 @@ struct CatalogEnd {
 
 struct Catalog {
   SaveIndex index;
-  // What was erased, as the record that lists everything or one since says (or since the
-  // damage), and is not
-  // there again.
+  // What was erased, as the record that lists everything or one since (or since the damage)
+  // says, and is not there again.
   std::vector<RecordKey> erased;
   CatalogEnd end = {};
   // Bytes at the end that are no valid record: a commit that was not finished.

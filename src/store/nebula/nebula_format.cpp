@@ -102,16 +102,29 @@ class NebulaFormat final : public Format {
         return invalid_argument(fmt::format("{} exists already; choose another path", new_path));
       }
     }
-    for (const auto& [old_path, new_path] : moves) VARVE_TRY(vfs_.rename(old_path, new_path));
+    Status moved;
+    std::size_t moved_count = 0;
+    while (moved && moved_count < moves.size()) {
+      moved = vfs_.rename(moves[moved_count].first, moves[moved_count].second);
+      if (moved) ++moved_count;
+    }
     // There first: on its way it may have two names, never none.
-    VARVE_TRY(vfs_.sync_dir(path_parent(to.root())));
-    return vfs_.sync_dir(path_parent(from.root()));
+    if (moved) moved = vfs_.sync_dir(path_parent(to.root()));
+    if (moved) moved = vfs_.sync_dir(path_parent(from.root()));
+    // All of it or nothing, as far as the disk allows.
+    while (!moved && moved_count > 0) {
+      --moved_count;
+      (void)vfs_.rename(moves[moved_count].second, moves[moved_count].first);
+    }
+    return moved;
   }
 
   Status remove_save(const SaveLayout& layout) const {
     VARVE_ASSIGN(const bool is_there, is_save(vfs_, layout));
     // One that was interrupted goes too.
-    if (!is_there) return remove_leftover(vfs_, layout.root() + ".removing");
+    if (!is_there) {
+      return remove_leftover(vfs_, SaveLayout(layout.root() + std::string(kRemovingSuffix)));
+    }
     VARVE_TRY(must_be_closed(layout));
     Backups backups(vfs_, layout);
     VARVE_TRY(backups.trim(0));
@@ -124,24 +137,46 @@ class NebulaFormat final : public Format {
 
 }  // namespace
 
+namespace {
+
+Status must_be_free(Vfs& vfs, const SaveLayout& layout) {
+  VARVE_ASSIGN(const bool is_there, vfs.exists(layout.root()));
+  if (is_there) {
+    return invalid_argument(
+        fmt::format("{} exists already; open it, remove it or choose another path", layout.root()));
+  }
+  // A new world would take these for its own, and rotate away all that is left of another.
+  const SaveLayout backup(backup_path(layout.root(), 1));
+  VARVE_ASSIGN(const bool has_backup, is_save(vfs, backup));
+  if (!has_backup) return {};
+  return invalid_argument(fmt::format(
+      "there is no save at {}, but its backup {} is there; rename that to bring it back, or move "
+      "it away to begin anew",
+      layout.root(), backup.root()));
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Store>> NebulaStore::create(Vfs& vfs, std::string_view path) {
   return or_out_of_memory([&]() -> Result<std::unique_ptr<Store>> {
     const SaveLayout layout(path);
-    VARVE_ASSIGN(const bool is_there, vfs.exists(layout.root()));
-    if (is_there) {
-      return invalid_argument(fmt::format(
-          "{} exists already; open it, remove it or choose another path", layout.root()));
-    }
+    VARVE_TRY(must_be_free(vfs, layout));
     // Complete before it has its name, so that a crash leaves a save or nothing.
-    const SaveLayout unfinished(layout.root() + ".unfinished");
-    VARVE_TRY(remove_leftover(vfs, unfinished.root()));
-    VARVE_TRY(vfs.create_dir(unfinished.root()));
-    VARVE_TRY(make_folders(vfs, unfinished));
-    VARVE_ASSIGN(const SaveIndex index, write_empty_save(vfs, unfinished));
-    VARVE_TRY(vfs.sync_dir(unfinished.root()));
-    VARVE_ASSIGN(auto catalog, CatalogFile::rewrite(vfs, unfinished, index));
-    VARVE_TRY(catalog.append(closed_record(index, index.sequence + 1)));
-    VARVE_TRY(rename_durably(vfs, unfinished.root(), layout.root()));
+    const SaveLayout unfinished(layout.root() + std::string(kUnfinishedSuffix));
+    VARVE_TRY(remove_leftover(vfs, unfinished));
+    {
+      VARVE_TRY(vfs.create_dir(unfinished.root()));
+      // Two that make the same save at once must not make it of both their files. Held while
+      // it gets its name: whoever comes then finds the name taken.
+      VARVE_ASSIGN(const auto lock, lock_save(vfs, unfinished));
+      VARVE_TRY(make_folders(vfs, unfinished));
+      VARVE_ASSIGN(const SaveIndex index, write_empty_save(vfs, unfinished));
+      VARVE_TRY(vfs.sync_dir(unfinished.root()));
+      VARVE_ASSIGN(auto catalog, CatalogFile::rewrite(vfs, unfinished, index));
+      VARVE_TRY(catalog.append(closed_record(index, index.sequence + 1)));
+      VARVE_TRY(must_be_free(vfs, layout));
+      VARVE_TRY(rename_durably(vfs, unfinished.root(), layout.root()));
+    }
     return open(vfs, path);
   });
 }

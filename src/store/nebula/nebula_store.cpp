@@ -82,6 +82,7 @@ Result<std::unique_ptr<Store>> NebulaStore::open_to_read(Vfs& vfs, std::string_v
       std::unique_ptr<NebulaStore> store(new NebulaStore(
           vfs, std::move(layout), std::move(found.report), std::move(generation), nullptr, {}));
       store->opened_mark_ = mark;
+      store->opened_erased_ = KeySet(found.erased.begin(), found.erased.end());
       return store;
     }
   });
@@ -232,10 +233,9 @@ void NebulaStore::drop_held_files() {
 
 // --- Upkeep ----------------------------------------------------------------------------
 
-Status NebulaStore::quarantine(const ChunkPos& pos) {
+Status NebulaStore::quarantine(const RecordKey& key) {
   return or_out_of_memory([&]() -> Status {
     VARVE_TRY(check_writable());
-    const RecordKey key{.kind = RecordKind::chunk, .pos = pos};
     if (current()->files.find(key) == nullptr) return {};
     (void)writer_->finish_placing();
     return keep_aside(vfs_, layout_, layout_.file(key));

@@ -44,7 +44,7 @@ class NebulaStore final : public Store {
   OpenReport open_report() const override { return open_report_; }
   Result<CommitStats> commit(const Commit& commit, Progress& progress) override;
   Result<std::unique_ptr<StoreView>> pin() override;
-  Status quarantine(const ChunkPos& pos) override;
+  Status quarantine(const RecordKey& key) override;
   Result<VerifyReport> verify(Progress& progress) const override;
   Result<CompactReport> compact(Progress& progress) override;
   Status close() override;
@@ -100,6 +100,8 @@ class NebulaStore final : public Store {
   const bool can_write_;
   // In a store that was opened to read, to see whether a writer went on.
   CatalogMark opened_mark_ = {};
+  // There too: what is erased and may still lie there, for a writer to remove.
+  KeySet opened_erased_ = {};
   std::unique_ptr<WriterLock> lock_;
   // nullopt if it cannot write, or is closed.
   std::optional<SaveWriter> writer_;

@@ -25,7 +25,7 @@ Status check_contents(const RecordKey& key, const Bytes& payload) {
   return {};
 }
 
-// The files of records that are part of nothing, by their paths inside the save. `known` is
+// The files of records that are part of nothing, by their paths. One that is known is
 // told by its key or, where its name is too long for that, by its path.
 Result<std::vector<std::string>> list_strays(Vfs& vfs, const SaveLayout& layout,
                                              const std::function<bool(const RecordKey&)>& is_known,
@@ -83,8 +83,9 @@ Status NebulaStore::verify_files(const Generation& at, Progress& progress,
     const auto payload = read_payload(vfs_, layout_, key, entry);
     const Status good = payload ? check_contents(key, *payload) : payload.error();
     if (good) return true;
-    if (good.error().code() == ErrorCode::corruption ||
-        good.error().code() == ErrorCode::unsupported) {
+    // A disk that dies gives up one file after the other: the rest is worth knowing of.
+    const ErrorCode code = good.error().code();
+    if (code == ErrorCode::corruption || code == ErrorCode::unsupported || code == ErrorCode::io) {
       report.problems.push_back({to_string(key), good.error()});
       return true;
     }
@@ -95,8 +96,10 @@ Status NebulaStore::verify_files(const Generation& at, Progress& progress,
   // They were read when the save was opened; here is whether their file still is good.
   report.record_count += at.scene->tables->entities.size();
   if (!at.files.scene) return {};
-  VARVE_ASSIGN(const SceneContents scene, load_scene(vfs_, layout_, at.files));
-  if (scene.damage) report.problems.push_back({layout_.file(scene_key()), *scene.damage});
+  const auto scene = load_scene(vfs_, layout_, at.files);
+  if (!scene && scene.error().code() != ErrorCode::io) return scene.error();
+  const auto& damage = scene ? scene->damage : std::optional(scene.error());
+  if (damage) report.problems.push_back({"entity:*", *damage});
   return {};
 }
 
@@ -108,7 +111,7 @@ Status NebulaStore::verify_names(const Generation& at, VerifyReport& report) con
     return true;
   });
   const auto is_known = [&](const RecordKey& key) {
-    if (at.files.find(key) != nullptr) return true;
+    if (at.files.find(key) != nullptr || opened_erased_.contains(key)) return true;
     // A commit may have brought it while we listed.
     const SharedGeneration now = current();
     return now != nullptr && now->files.find(key) != nullptr;
@@ -116,8 +119,9 @@ Status NebulaStore::verify_names(const Generation& at, VerifyReport& report) con
   VARVE_ASSIGN(const auto strays, list_strays(vfs_, layout_, is_known, long_names));
   for (const std::string& path : strays) {
     report.problems.push_back(
-        {path, corruption("not part of the save: the catalog does not know it. Put it into the "
-                          "save by its key, or remove it")});
+        {path,
+         corruption("the catalog does not know it, so that it is not part of the save; keep a "
+                    "copy before you remove it")});
   }
   return {};
 }

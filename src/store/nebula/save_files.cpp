@@ -28,6 +28,8 @@ std::uint64_t file_limit(RecordKind kind) {
 }
 
 bool is_not_found(const Error& error) { return error.code() == ErrorCode::not_found; }
+// A folder, for example.
+bool is_no_file(const Error& error) { return error.code() == ErrorCode::invalid_argument; }
 
 std::string what(const RecordKey& key) {
   return key.kind == RecordKind::entity ? "entities" : to_string(key);
@@ -128,7 +130,7 @@ Result<std::uint64_t> payload_size(Vfs& vfs, const SaveLayout& layout, const Rec
   auto file = vfs.open(layout.held(entry.id), OpenMode::read);
   if (!file && is_not_found(file.error())) file = vfs.open(layout.file(key), OpenMode::read);
   // A damaged record is listed all the same; whoever reads it is told.
-  if (!file && is_not_found(file.error())) return std::uint64_t{0};
+  if (!file && (is_not_found(file.error()) || is_no_file(file.error()))) return std::uint64_t{0};
   if (!file) return file.error();
   if (key.kind != RecordKind::chunk) return (*file)->size();
   std::array<std::byte, 4> prefix{};
@@ -142,6 +144,10 @@ Status share_file(Vfs& vfs, const std::string& from, const std::string& to) {
   Status linked = vfs.link(from, to);
   if (linked) return linked;
   if (is_not_found(linked.error())) return linked;
+  const auto info = vfs.info(from);
+  if (info && info->kind != FileKind::file) {
+    return not_found(fmt::format("{} is no file", from));
+  }
   // Something is there already, or there are no links (or no more) here.
   VARVE_TRY(remove_if_there(vfs, to));
   if (vfs.link(from, to)) return {};
@@ -169,6 +175,17 @@ Result<std::vector<DirEntry>> list_if_there(Vfs& vfs, const std::string& folder)
 
 namespace {
 
+// A name in the quarantine that is not taken, for what is at `path`.
+Result<std::string> free_quarantine_path(Vfs& vfs, const SaveLayout& layout,
+                                         const std::string& path) {
+  for (std::uint32_t number = 1;; ++number) {
+    std::string kept =
+        layout.in(fmt::format("{}/{}.{}", kQuarantineFolder, path_name(path), number));
+    VARVE_ASSIGN(const bool is_taken, vfs.exists(kept));
+    if (!is_taken) return kept;
+  }
+}
+
 // Whether a folder was in the way and is in the quarantine now.
 Result<bool> move_folder_aside(Vfs& vfs, const SaveLayout& layout, const std::string& path) {
   VARVE_ASSIGN(const FileInfo there, vfs.info(path));
@@ -180,16 +197,6 @@ Result<bool> move_folder_aside(Vfs& vfs, const SaveLayout& layout, const std::st
 }
 
 }  // namespace
-
-Result<std::string> free_quarantine_path(Vfs& vfs, const SaveLayout& layout,
-                                         const std::string& path) {
-  for (std::uint32_t number = 1;; ++number) {
-    std::string kept =
-        layout.in(fmt::format("{}/{}.{}", kQuarantineFolder, path_name(path), number));
-    VARVE_ASSIGN(const bool is_taken, vfs.exists(kept));
-    if (!is_taken) return kept;
-  }
-}
 
 Status put_in_place(Vfs& vfs, const SaveLayout& layout, const std::string& staged,
                     const RecordKey& key) {
@@ -233,8 +240,6 @@ Status make_folders_durably(Vfs& vfs, const SaveLayout& layout) {
   return made;
 }
 
-namespace {
-
 // False also if that cannot be told.
 bool is_same_contents(Vfs& vfs, const std::string& a, const std::string& b) {
   const auto read = [&](const std::string& path) -> Result<Bytes> {
@@ -246,6 +251,16 @@ bool is_same_contents(Vfs& vfs, const std::string& a, const std::string& b) {
   return in_a && in_b && *in_a == *in_b;
 }
 
+namespace {
+
+// Makes a file that is there already, and its name, durable.
+Status sync_again(Vfs& vfs, const std::string& path) {
+  VARVE_ASSIGN(const auto file, vfs.open(path, OpenMode::write));
+  VARVE_TRY(file->sync_data());
+  VARVE_TRY(file->close());
+  return vfs.sync_dir(path_parent(path));
+}
+
 }  // namespace
 
 Status keep_aside(Vfs& vfs, const SaveLayout& layout, const std::string& file) {
@@ -255,8 +270,13 @@ Status keep_aside(Vfs& vfs, const SaveLayout& layout, const std::string& file) {
   // A folder is moved when something takes its place.
   if (info->kind != FileKind::file) return {};
   const std::string folder = layout.in(kQuarantineFolder);
+  VARVE_ASSIGN(const bool has_folder, vfs.exists(folder));
   VARVE_TRY(vfs.create_dir(folder));
-  VARVE_TRY(vfs.sync_dir(layout.root()));
+  if (Status synced = vfs.sync_dir(layout.root()); !synced) {
+    // No later sync would tell that it is durable. Made again, it will be.
+    if (!has_folder) (void)vfs.remove_dir(folder);
+    return synced;
+  }
   std::string newest;
   for (std::uint32_t number = 1;; ++number) {
     const std::string kept = fmt::format("{}/{}.{}", folder, path_name(file), number);
@@ -266,11 +286,13 @@ Status keep_aside(Vfs& vfs, const SaveLayout& layout, const std::string& file) {
       continue;
     }
     // A save that fails and is tried again must not fill the disk.
-    if (!newest.empty() && is_same_contents(vfs, file, newest)) return vfs.sync_dir(folder);
+    if (!newest.empty() && is_same_contents(vfs, file, newest)) return sync_again(vfs, newest);
     // A copy of its own, which nobody who writes into the file changes; of what the disk cannot
     // read, a link is all there can be.
     if (!copy_file(vfs, file, kept)) VARVE_TRY(share_file(vfs, file, kept));
-    return vfs.sync_dir(folder);
+    Status synced = vfs.sync_dir(folder);
+    if (!synced) (void)vfs.remove(kept);
+    return synced;
   }
 }
 
@@ -299,6 +321,8 @@ Status remove_tree(Vfs& vfs, const std::string& path, int depth_max) {
 
 Status rename_durably(Vfs& vfs, const std::string& from, const std::string& to) {
   Status renamed = vfs.rename(from, to);
+  // These say that nothing happened, and what is there is somebody else's.
+  if (!renamed && (is_not_found(renamed.error()) || is_no_file(renamed.error()))) return renamed;
   if (renamed) renamed = vfs.sync_dir(path_parent(to));
   // Nobody knows now which name a crash would leave, and no later sync would settle it.
   // Taken back, it is there to be given again.
@@ -306,19 +330,24 @@ Status rename_durably(Vfs& vfs, const std::string& from, const std::string& to) 
   return renamed;
 }
 
-Status remove_leftover(Vfs& vfs, const std::string& path) {
+Status remove_leftover(Vfs& vfs, const SaveLayout& leftover) {
+  const std::string& path = leftover.root();
   VARVE_ASSIGN(const bool is_there, vfs.exists(path));
   if (!is_there) return {};
+  VARVE_ASSIGN(const bool has_lock, vfs.exists(leftover.in("varve")));
+  if (has_lock) {
+    VARVE_ASSIGN(const auto lock, vfs.lock_writer(leftover.lock()));
+  }
   // It may have had a better name, and a crash could give it that again.
   VARVE_TRY(vfs.sync_dir(path_parent(path)));
   return remove_tree(vfs, path);
 }
 
 Status remove_whole_save(Vfs& vfs, const SaveLayout& layout) {
-  const std::string going = layout.root() + ".removing";
+  const SaveLayout going(layout.root() + std::string(kRemovingSuffix));
   VARVE_TRY(remove_leftover(vfs, going));
-  VARVE_TRY(rename_durably(vfs, layout.root(), going));
-  return remove_tree(vfs, going);
+  VARVE_TRY(rename_durably(vfs, layout.root(), going.root()));
+  return remove_tree(vfs, going.root());
 }
 
 }  // namespace varve::nebula

@@ -32,6 +32,9 @@ Result<std::uint64_t> payload_size(Vfs& vfs, const SaveLayout& layout, const Rec
 // was at `to` is replaced.
 Status share_file(Vfs& vfs, const std::string& from, const std::string& to);
 
+// Whether two files hold the same. False also if that cannot be told.
+bool is_same_contents(Vfs& vfs, const std::string& a, const std::string& b);
+
 // Success if nothing is there.
 Status remove_if_there(Vfs& vfs, const std::string& path);
 
@@ -46,10 +49,6 @@ Result<std::vector<DirEntry>> list_if_there(Vfs& vfs, const std::string& folder)
 Status put_in_place(Vfs& vfs, const SaveLayout& layout, const std::string& staged,
                     const RecordKey& key);
 Status remove_from_place(Vfs& vfs, const SaveLayout& layout, const RecordKey& key);
-
-// A name in the quarantine that is not taken, for what is at `path`.
-Result<std::string> free_quarantine_path(Vfs& vfs, const SaveLayout& layout,
-                                         const std::string& path);
 
 // Makes the folders of a save that are not there. A link in the place of one is refused.
 Status make_folders(Vfs& vfs, const SaveLayout& layout);
@@ -70,8 +69,9 @@ Status remove_tree(Vfs& vfs, const std::string& path, int depth_max = 3);
 // fails too.
 Status rename_durably(Vfs& vfs, const std::string& from, const std::string& to);
 
-// Removes what an interrupted call left of a save it was making or removing.
-Status remove_leftover(Vfs& vfs, const std::string& path);
+// Removes what an interrupted call left of a save it was making or removing. Busy if that
+// call still goes on.
+Status remove_leftover(Vfs& vfs, const SaveLayout& leftover);
 
 // Removes a save so that a crash leaves all of it or nothing: it loses its name first.
 Status remove_whole_save(Vfs& vfs, const SaveLayout& layout);

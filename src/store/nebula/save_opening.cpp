@@ -87,6 +87,7 @@ Status finish_staged(Vfs& vfs, const SaveLayout& layout, const std::vector<DirEn
   });
   for (const DirEntry& entry : entries) {
     const std::string path = path_join(layout.in("varve/staged"), entry.name);
+    if (entry.kind == FileKind::directory) continue;
     const auto id = parse_file_id(entry.name);
     const auto it = id ? wanted.find(*id) : wanted.end();
     if (it != wanted.end()) {
@@ -94,8 +95,6 @@ Status finish_staged(Vfs& vfs, const SaveLayout& layout, const std::vector<DirEn
       // Of two names of one file, a rename leaves both.
       VARVE_TRY(remove_if_there(vfs, path));
       found.report.finished_commit = true;
-    } else if (entry.kind == FileKind::directory) {
-      continue;
     } else if (found.end) {
       VARVE_TRY(remove_if_there(vfs, path));
       found.report.dropped_tail = true;
@@ -130,12 +129,16 @@ Result<bool> is_save(Vfs& vfs, const SaveLayout& layout) {
 
 Result<FoundSave> find_save(Vfs& vfs, const SaveLayout& layout) {
   FoundSave found;
-  VARVE_ASSIGN(const auto file, read_if_there(vfs, layout.catalog(), kCatalogSizeMax));
-  if (!file) {
+  const auto file = read_if_there(vfs, layout.catalog(), kCatalogSizeMax);
+  // A folder, or a file no catalog ever was as large as, is a damaged one.
+  const bool is_none = !file && (file.error().code() == ErrorCode::corruption ||
+                                 file.error().code() == ErrorCode::invalid_argument);
+  if (!file && !is_none) return file.error();
+  if (file && !*file) {
     VARVE_TRY(take_files_as_they_are(vfs, layout, 0, found));
     return found;
   }
-  auto catalog = decode_catalog(*file);
+  auto catalog = is_none ? corruption(file.error().message()) : decode_catalog(**file);
   if (!catalog && catalog.error().code() != ErrorCode::corruption) {
     return catalog.error().with_context(layout.catalog());
   }
@@ -178,6 +181,7 @@ Result<SaveWriter> recover_save(Vfs& vfs, const SaveLayout& layout, FoundSave& f
                       KeySet(found.erased.begin(), found.erased.end()));
   }
   KeySet erased(found.erased.begin(), found.erased.end());
+  if (!found.report.problems.empty()) VARVE_TRY(keep_aside(vfs, layout, layout.catalog()));
   // What was read may be in memory alone, if the writer before us died of a failed sync: it
   // is written again, into a new file, before anything is done that relies on it.
   VARVE_ASSIGN(auto catalog, CatalogFile::rewrite(vfs, layout, found.index, erased));

@@ -38,8 +38,12 @@ Status SaveWriter::prepare(const SaveIndex& index) {
   // One that is merely long will do, on a disk too full for another.
   if (!size && catalog_ && !catalog_->is_full()) return {};
   if (!size) return size.error();
+  return install_new_catalog(*size);
+}
+
+Status SaveWriter::install_new_catalog(std::uint64_t size) {
   catalog_.reset();
-  VARVE_ASSIGN(catalog_, CatalogFile::install_new(vfs_, layout_, *size));
+  VARVE_ASSIGN(catalog_, CatalogFile::install_new(vfs_, layout_, size));
   // Commits in doubt were in the catalog that is no more.
   for (const StagedFiles& staged : in_doubt_) discard(staged);
   in_doubt_.clear();
@@ -266,9 +270,7 @@ Result<CompactReport> SaveWriter::compact(const SaveIndex& index) {
   (void)finish_placing();
   forget_erased(index);
   VARVE_ASSIGN(const std::uint64_t size, CatalogFile::write_new(vfs_, layout_, index, erased_));
-  catalog_.reset();
-  VARVE_ASSIGN(catalog_, CatalogFile::install_new(vfs_, layout_, size));
-  VARVE_TRY(prepare(index));
+  VARVE_TRY(install_new_catalog(size));
   report.size_after = catalog_->end().offset;
   report.size_before = std::max(report.size_before, report.size_after);
   return report;

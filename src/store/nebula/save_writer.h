@@ -74,6 +74,9 @@ class SaveWriter {
   // Of the catalog there is.
   const CatalogEnd& catalog_end() const noexcept { return catalog_->end(); }
 
+  // What the catalog must go on listing as erased.
+  const KeySet& erased() const noexcept { return erased_; }
+
   // Rewrites the catalog to what `index` lists. Returns its sizes.
   Result<CompactReport> compact(const SaveIndex& index);
 
@@ -94,6 +97,7 @@ class SaveWriter {
   void discard_leftovers();
   Status reserve(const StagedFiles& staged, const SaveIndex& before);
   void forget_erased(const SaveIndex& index);
+  Status install_new_catalog(std::uint64_t size);
   Result<std::uint64_t> write_group(std::span<const FileChange> changes,
                                     std::span<const IndexChange> entries);
 

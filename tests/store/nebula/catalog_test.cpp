@@ -1,11 +1,11 @@
 #include "store/nebula/catalog.h"
-#include "base/byte_writer.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <cstring>
 
+#include "base/byte_writer.h"
 #include "base/endian.h"
 #include "store/nebula/sample_catalog.h"
 #include "support/allocation_watch.h"
@@ -267,16 +267,21 @@ TEST(Catalog, SequencesAndGenerationsNobodyReachesAreNoRecords) {
     CatalogRecord last = change_record(kSequenceMax, {});
     if (!is_sequence) last = change_record(9, {});
     if (!is_sequence) last.generation = kSequenceMax;
-    CatalogRecord beyond = last;
-    (is_sequence ? beyond.sequence : beyond.generation) += 1;
     CatalogBytes good;
     good.add(first_record());
-    good.add(last);
-    EXPECT_FALSE(decode_catalog(good.take())->has_torn_tail);
-    CatalogBytes bad;
-    bad.add(first_record());
-    bad.add(beyond);
-    const auto catalog = decode_catalog(bad.take());
+    const std::uint64_t offset = good.add(last);
+    const Bytes file = good.take();
+    EXPECT_FALSE(decode_catalog(file)->has_torn_tail);
+    CatalogRecord beyond = last;
+    (is_sequence ? beyond.sequence : beyond.generation) += 1;
+    EXPECT_FALSE(encode_record(beyond, offset)) << "nobody would read it";
+    // The same by hand: the sequence is at 8, and the generation is the first varint.
+    Buffer hostile = file.clone();
+    const std::span<std::byte> record = hostile.span().subspan(offset);
+    record[is_sequence ? 8 : 32] |= std::byte{1};
+    const ByteView body = ByteView(record).subspan(32, load_le<std::uint64_t>(&record[16]));
+    store_le<std::uint64_t>(&record[24], xxh3(body, xxh3(ByteView(record).first(24), offset)));
+    const auto catalog = decode_catalog(hostile.view());
     ASSERT_TRUE(catalog);
     EXPECT_TRUE(catalog->has_torn_tail);
     EXPECT_EQ(catalog->index.sequence, first_record().sequence);

@@ -78,9 +78,10 @@ DiskCounts with_backups(DiskCounts cost, std::uint64_t count) {
   cost.synced_file_count += count;
   cost.rename_count += 5 * count;  // into place
   cost.info_count += count;        // whether it is still there
-  // Its catalog: whether it is as we left it, to append to, and to remember its ends.
-  cost.opened_file_count += 3 * count;
-  cost.read_size += 2 * 2 * 4096 * count;
+  // Its catalog: whether it is as we left it, and is now that it is locked; to append to; and to
+  // remember its ends.
+  cost.opened_file_count += 4 * count;
+  cost.read_size += 3 * 2 * 4096 * count;
   return cost;
 }
 

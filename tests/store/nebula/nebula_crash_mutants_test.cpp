@@ -205,7 +205,7 @@ class TwoRenames final : public crash::Subject {
     }
     Status apply(const Step& step) override {
       crash::Records next = crash::after(records_, step);
-      VARVE_TRY(remove_leftover(vfs_, "world.tmp"));
+      VARVE_TRY(remove_tree(vfs_, "world.tmp"));
       VARVE_TRY(vfs_.create_dir("world.tmp"));
       for (const auto& [key, value] : next) {
         VARVE_ASSIGN(const auto file, vfs_.open("world.tmp/" + key, OpenMode::create));
@@ -213,7 +213,7 @@ class TwoRenames final : public crash::Subject {
         VARVE_TRY(file->sync_data());
       }
       VARVE_TRY(vfs_.sync_dir("world.tmp"));
-      VARVE_TRY(remove_leftover(vfs_, "world.backup"));
+      VARVE_TRY(remove_tree(vfs_, "world.backup"));
       VARVE_ASSIGN(const bool is_there, vfs_.exists("world"));
       if (is_there) VARVE_TRY(vfs_.rename("world", "world.backup"));
       VARVE_TRY(vfs_.rename("world.tmp", "world"));

@@ -145,9 +145,9 @@ void check_listings(const StoreView& view, const crash::Records& expected) {
 bool is_named(const VerifyReport& report, const std::string& key) {
   const RecordKey parsed = parse_record_key(key).value();
   const std::string file = SaveLayout(kSavePath).file(parsed);
-  const bool is_entity = parsed.kind == RecordKind::entity;
+  const std::string named = parsed.kind == RecordKind::entity ? "entity:*" : key;
   return std::any_of(report.problems.begin(), report.problems.end(), [&](const auto& problem) {
-    return (!is_entity && problem.key == key) || problem.key == file;
+    return problem.key == named || problem.key == file;
   });
 }
 

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "store/nebula/nebula_store.h"
 #include "support/scratch_dir.h"
@@ -29,20 +31,81 @@ TEST(SaveFiles, RemovingASaveFollowsNoLink) {
   fs::create_symlink(documents / "letter.txt", save + "/chunks/0_0_0_0.chunk");
   ASSERT_TRUE(format->remove(save));
   EXPECT_FALSE(fs::exists(save));
-  EXPECT_FALSE(fs::exists(save + ".removing"));
+  EXPECT_FALSE(fs::exists(save + std::string(kRemovingSuffix)));
   EXPECT_TRUE(fs::exists(documents / "letter.txt"));
   EXPECT_TRUE(fs::exists(documents / "deep" / "diary.txt"));
 }
 
 TEST(SaveFiles, ALinkInThePlaceOfALeftoverIsRemovedItself) {
   const varve::test::ScratchDir dir;
-  fs::create_directories(dir.file("documents"));
-  std::ofstream(dir.file("documents") + "/letter.txt") << "dear";
-  fs::create_directory_symlink(dir.file("documents"), dir.file("world.unfinished"));
   const auto format = make_nebula_format(posix_vfs());
-  ASSERT_TRUE(format->create(dir.file("world")));
-  EXPECT_TRUE(fs::exists(dir.file("documents") + "/letter.txt"));
-  EXPECT_FALSE(fs::exists(fs::symlink_status(dir.file("world.unfinished"))));
+  const fs::path letter = dir.file("documents") + "/letter.txt";
+  fs::create_directories(letter.parent_path());
+  std::ofstream(letter) << "dear";
+  const std::string unfinished = dir.file("world") + std::string(kUnfinishedSuffix);
+  fs::create_directory_symlink(letter.parent_path(), unfinished);
+  EXPECT_TRUE(format->create(dir.file("world")));
+  EXPECT_TRUE(fs::exists(letter));
+  EXPECT_FALSE(fs::exists(fs::symlink_status(unfinished)));
+}
+
+// Each makes it alone, or is told that somebody does.
+TEST(SaveFiles, ASaveThatSomebodyMakesIsBusy) {
+  const varve::test::ScratchDir dir;
+  const auto format = make_nebula_format(posix_vfs());
+  const SaveLayout unfinished(dir.file("world") + std::string(kUnfinishedSuffix));
+  fs::create_directories(unfinished.in("varve"));
+  {
+    const auto lock = posix_vfs().lock_writer(unfinished.lock());
+    const auto refused = format->create(dir.file("world"));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), ErrorCode::busy);
+  }
+  EXPECT_TRUE(format->create(dir.file("world")));
+}
+
+TEST(SaveFiles, ManyWhoMakeTheSameSaveMakeOne) {
+  const varve::test::ScratchDir dir;
+  const auto format = make_nebula_format(posix_vfs());
+  for (int round = 0; round < 20; ++round) {
+    const std::string save = dir.file("world " + std::to_string(round));
+    std::atomic<int> made_count = 0;
+    {
+      std::vector<std::jthread> threads;
+      for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([&] {
+          const auto store = format->create(save);
+          if (store) ++made_count;
+        });
+      }
+    }
+    EXPECT_LE(made_count, 1);
+    if (made_count == 0) continue;  // each was in the other's way
+    const auto store = format->open(save);
+    ASSERT_TRUE(store) << store.error().message();
+    Progress progress;
+    EXPECT_TRUE((*store)->verify(progress)->clean());
+  }
+}
+
+// All that is left of a world are its backups, and its game starts as if nothing were.
+TEST(SaveFiles, ANewSaveDoesNotTakeTheBackupsOfALostOne) {
+  const varve::test::ScratchDir dir;
+  const auto format = make_nebula_format(posix_vfs());
+  const std::string save = dir.file("world");
+  {
+    const auto store = format->create(save).value();
+    Progress progress;
+    ASSERT_TRUE(store->commit({.tick = 1}, progress));
+    ASSERT_TRUE(store->commit({.tick = 2, .backup_count = 1}, progress));
+    ASSERT_TRUE(store->close());
+  }
+  fs::remove_all(save);
+  const auto refused = format->create(save);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find(backup_path(save, 1)), std::string::npos);
+  ASSERT_TRUE(format->rename(backup_path(save, 1), save));
+  EXPECT_EQ(format->open(save).value()->tick(), 1u);
 }
 
 }  // namespace
