@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <utility>
 
 #include "tool/carry.h"
 #include "tool/saves.h"
@@ -129,8 +130,9 @@ Status RecordCopy::copy_record(const RecordInfo& info) {
 }
 
 Status RecordCopy::flush() {
-  Commit next{.tick = pending_.tick};
-  std::swap(next, pending_);
+  Commit next = std::move(pending_);
+  pending_ = Commit();
+  pending_.tick = next.tick;
   pending_size_ = 0;
   return commit(std::move(next));
 }
