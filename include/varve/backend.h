@@ -1,0 +1,246 @@
+// A Backend keeps an ordered map from keys to values on some storage. It is what the
+// varve store and the journal's snapshots stand on; a game that only wants a fast,
+// crash-safe key/value file may use it by itself.
+//
+// Keys are 1 to 255 bytes and sort as unsigned bytes do. A value may be empty, which is not the
+// same as missing.
+//
+// Thread safety: all calls but close() may be made from any thread at any time. Writes queue up
+// behind each other; reads run beside them and see whole batches.
+// Failure: a batch is there whole or not at all. A value that is damaged is the error
+// `corruption` of whoever reads it, never wrong bytes and never the end of the rest.
+// Nothing here throws.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "varve/bytes.h"
+#include "varve/result.h"
+
+namespace varve {
+
+// --- What a backend is ---------------------------------------------------------------
+
+// How far a batch reaches that is there whole or not at all.
+enum class AtomicScope : std::uint8_t {
+  batch,   // any keys
+  prefix,  // keys that agree in their first `atomic_prefix_size` bytes; others are refused together
+};
+
+struct BackendTraits {
+  std::string name = {};  // "memory", "file", ...
+  bool durable = true;    // survives the end of the process
+  std::size_t key_size_max = 255;
+  std::uint64_t value_size_max = 0;
+  std::uint64_t batch_size_max = 0;  // keys and values of one batch together
+  AtomicScope atomic_scope = AtomicScope::batch;
+  std::size_t atomic_prefix_size = 0;
+};
+
+// --- Writing -------------------------------------------------------------------------
+
+// Puts and erasures that happen together. They are done in order, so that of two for one key the
+// last one counts. Values are shared, not copied.
+class WriteBatch {
+ public:
+  struct Change {
+    Bytes key;
+    std::optional<Bytes> value;  // nullopt erases; erasing what is not there is no error
+  };
+
+  void put(ByteView key, Bytes value) { add({Bytes::copy_of(key), std::move(value)}); }
+  void erase(ByteView key) { add({Bytes::copy_of(key), std::nullopt}); }
+  // Without a copy of the key.
+  void add(Change change) {
+    size_ += change.key.size() + (change.value ? change.value->size() : 0);
+    changes_.push_back(std::move(change));
+  }
+  void clear() noexcept {
+    changes_.clear();
+    size_ = 0;
+  }
+
+  const std::vector<Change>& changes() const noexcept { return changes_; }
+  std::size_t count() const noexcept { return changes_.size(); }
+  bool empty() const noexcept { return changes_.empty(); }
+  // Bytes of all keys and values.
+  std::uint64_t size() const noexcept { return size_; }
+
+ private:
+  std::vector<Change> changes_;
+  std::uint64_t size_ = 0;
+};
+
+enum class WriteOutcome : std::uint8_t {
+  done,       // it is there; durable as far as the backend was told to make it so
+  failed,     // it is not there, and the backend goes on without it. If a crash comes before the next
+              // batch that is done, it may be there whole after all
+  fenced,     // another writer has taken over: it is not there, and this backend writes no more
+  uncertain,  // it may be there or not, and this backend writes no more: open it again and look
+};
+
+// Only `done` is success. In every other case error() says why.
+class [[nodiscard]] WriteResult {
+ public:
+  // Done, as the batch of this number. A batch that changes nothing has the number of the one before.
+  explicit WriteResult(std::uint64_t sequence) : sequence_(sequence) {}
+  // `outcome` is not `done`.
+  WriteResult(WriteOutcome outcome, Error error) : error_(std::move(error)), outcome_(outcome) {}
+  // Failed.
+  WriteResult(Error error)  // NOLINT(google-explicit-constructor)
+      : WriteResult(WriteOutcome::failed, std::move(error)) {}
+
+  bool ok() const noexcept { return outcome_ == WriteOutcome::done; }
+  explicit operator bool() const noexcept { return ok(); }
+  WriteOutcome outcome() const noexcept { return outcome_; }
+  std::uint64_t sequence() const noexcept { return sequence_; }
+  const Error& error() const& noexcept { return *error_; }
+  Error error() && noexcept { return *std::move(error_); }
+
+ private:
+  std::optional<Error> error_;
+  std::uint64_t sequence_ = 0;
+  WriteOutcome outcome_ = WriteOutcome::done;
+};
+
+// --- Reading -------------------------------------------------------------------------
+
+// Which keys a range shows: all that begin with `prefix`, are not below `from` and are below `to`.
+struct RangeQuery {
+  Bytes prefix = {};
+  Bytes from = {};
+  std::optional<Bytes> to = {};
+  std::size_t count_max = 1024;
+  // The page ends behind the entry with which its values reach this size.
+  std::uint64_t size_max = 64u << 20;
+  // False: sizes alone; no value is read.
+  bool values = true;
+};
+
+struct RangeEntry {
+  Bytes key;
+  std::uint64_t value_size = 0;
+  // Empty if the query wanted none. A damaged value is an error here, and the page goes on.
+  Result<Bytes> value;
+};
+
+struct RangePage {
+  std::vector<RangeEntry> entries;  // by key, rising
+  // Set if there may be more: where to go on, as the next query's `from`.
+  std::optional<Bytes> next = {};
+};
+
+// What was there after one batch.
+class ReadView {
+ public:
+  virtual ~ReadView() = default;
+
+  // Of the last batch it shows; 0 if there was none. It rises with every batch.
+  virtual std::uint64_t sequence() const = 0;
+
+  virtual Result<std::optional<Bytes>> get(ByteView key) const = 0;
+  // One result for each key, in their order, all of the same moment.
+  virtual std::vector<Result<std::optional<Bytes>>> multi_get(
+      const std::vector<Bytes>& keys) const = 0;
+  // One page is of one moment. Several are only on a snapshot.
+  virtual Result<RangePage> range(const RangeQuery& query) const = 0;
+};
+
+// --- The whole -----------------------------------------------------------------------
+
+struct BackendStats {
+  std::uint64_t entry_count = 0;
+  std::uint64_t live_size = 0;         // of all keys and values
+  std::uint64_t stored_size = 0;       // what they occupy where they are kept
+  std::uint64_t index_size = 0;        // memory that finds them
+  std::uint64_t sequence = 0;          // of the last batch
+  std::uint64_t durable_sequence = 0;  // of the last one no crash can take
+};
+
+// What opening found and did. Empty for what was closed and is whole.
+struct BackendReport {
+  bool dropped_tail = false;   // batches nobody was promised were cut off
+  bool rebuilt_index = false;  // what finds the values was made anew from them
+  std::vector<Error> problems = {};
+};
+
+class Backend : public ReadView {
+ public:
+  // Lets go without a word; call close() where a failure matters.
+  ~Backend() override = default;
+
+  virtual const BackendTraits& traits() const = 0;
+  // Said once, by whoever opened it.
+  virtual BackendReport open_report() const { return {}; }
+  virtual BackendStats stats() const = 0;
+
+  virtual WriteResult write(const WriteBatch& batch) = 0;
+  // Everything written is durable when it returns success.
+  virtual Status sync() = 0;
+
+  // What is there now, held. It must be gone before close(); space is not reused while it is
+  // held.
+  virtual Result<std::unique_ptr<ReadView>> snapshot() const = 0;
+
+  // A backend opened to read only shows what was there when it was opened, until this moves it to
+  // what the writer has published since. No effect elsewhere.
+  virtual Status refresh() { return {}; }
+
+  // Reads every value and compares it with its checksum. What is wrong with whom; an error if
+  // it could not go on.
+  virtual Result<std::vector<Error>> verify() const = 0;
+
+  // Makes everything durable and lets go. All calls are refused afterwards. Nobody may be in one
+  // meanwhile.
+  virtual Status close() = 0;
+};
+
+// A backend that lives as long as it is open.
+std::unique_ptr<Backend> make_memory_backend();
+
+// --- The file backend ----------------------------------------------------------------
+
+// When a batch becomes durable. What a crash may take is always from the end: what is left is
+// everything up to some batch.
+struct Durability {
+  enum class Kind : std::uint8_t {
+    every_commit,  // before write() returns. A crash takes nothing
+    every_n,       // with every `count`-th batch. A crash takes count - 1 at the most
+    every_ms,      // within `interval_ms` of the first batch that is not. A crash takes those
+    none,          // by sync() and close() alone, or when the system likes
+  };
+  Kind kind = Kind::every_commit;
+  std::uint32_t count = 1;
+  std::uint32_t interval_ms = 50;
+};
+
+struct FileBackendOptions {
+  Durability durability = {};
+  // Values that were read once and found good are shown in place, without a copy. Turn it off
+  // where the files may be cut behind our back (network drives): a mapping then ends in SIGBUS.
+  bool map_reads = true;
+  // What reclaiming dead space may copy a second. 0: as fast as it can.
+  std::uint64_t reclaim_size_per_second = 0;
+  // Space is reclaimed while the files are larger than so many hundredths of what lives in them.
+  std::uint32_t size_percent_max = 130;
+};
+
+// Opens the log in the folder `dir`, which is made if it is not there. One process writes at a
+// time: `busy`, naming the holder, if another one does. docs/formats/varve_log_v1.md has the bytes.
+Result<std::unique_ptr<Backend>> open_file_backend(std::string_view dir,
+                                                   const FileBackendOptions& options = {});
+
+// The same log for reading, also while another process writes it. It shows what that one has
+// published as durable and writes nothing but its own pin, which goes with the process. Writes
+// are refused.
+Result<std::unique_ptr<Backend>> open_file_backend_to_read(std::string_view dir,
+                                                           const FileBackendOptions& options = {});
+
+}  // namespace varve
