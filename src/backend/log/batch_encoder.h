@@ -1,0 +1,47 @@
+// Puts records together into the bytes of one batch.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "backend/log/log_format.h"
+#include "varve/bytes.h"
+
+namespace varve::log {
+
+struct BatchRecord {
+  ByteView key;
+  std::optional<ByteView> value;  // nullopt erases
+  std::uint64_t version = 0;      // the batch that first wrote it
+};
+
+// Its size is known before the segment it goes to is chosen, which the bytes depend on.
+class BatchEncoder {
+ public:
+  // Starts anew; memory is kept.
+  void clear() noexcept;
+  // The bytes are borrowed until encode().
+  void add(const BatchRecord& record);
+
+  std::size_t count() const noexcept { return records_.size(); }
+  // Of a batch whose number is `sequence`; a multiple of kBlockSize.
+  std::uint64_t padded_size(std::uint64_t sequence) const noexcept;
+
+  // `header` says what the batch is; counts, sizes and the checksum are filled in. The bytes are
+  // valid until the next call.
+  ByteView encode(BatchHeader& header, std::uint64_t salt, std::uint64_t batch_offset);
+  // After encode(): the offset of record `i` in its segment. 0 for an erasure.
+  std::uint64_t offset(std::size_t i) const noexcept { return offsets_[i]; }
+  const BatchRecord& record(std::size_t i) const noexcept { return records_[i]; }
+
+ private:
+  std::uint64_t directory_size(std::uint64_t sequence) const noexcept;
+
+  std::vector<BatchRecord> records_;
+  std::vector<std::uint64_t> offsets_;
+  std::uint64_t values_size_ = 0;
+  Buffer buffer_;
+};
+
+}  // namespace varve::log

@@ -1,0 +1,38 @@
+// Reads batches back from a segment. What is there may be anything.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "backend/log/log_format.h"
+#include "io/file.h"
+
+namespace varve::log {
+
+struct Batch {
+  BatchHeader header;
+  std::uint64_t offset = 0;
+  std::vector<DirectoryEntry> entries;
+  Bytes head;  // what the keys are borrowed from
+
+  std::uint64_t end() const noexcept { return round_up(offset + header.size, kBlockSize); }
+};
+
+// The batch at `offset`, with a header and a directory that have their checksum; nullopt if
+// there is none, whatever else may be there. An error if it cannot be read.
+Result<std::optional<Batch>> read_batch(const File& file, std::uint64_t file_size,
+                                        std::uint64_t offset, std::uint64_t salt);
+
+// The first batch at or behind `offset`: for going on behind a damaged one.
+Result<std::optional<Batch>> find_batch(const File& file, std::uint64_t file_size,
+                                        std::uint64_t offset, std::uint64_t salt);
+
+// Reads a value and compares it with its checksum.
+Result<Bytes> read_value(const File& file, ByteView key, std::uint64_t offset,
+                         std::uint32_t value_size, std::uint64_t salt);
+
+// Whether all values of a batch have their checksums: whether it was written to its end.
+Result<bool> has_all_values(const File& file, const Batch& batch, std::uint64_t salt);
+
+}  // namespace varve::log

@@ -1,0 +1,42 @@
+#include "backend/log/segment.h"
+
+#include <fmt/format.h>
+
+#include "base/try.h"
+
+namespace varve::log {
+
+const std::byte* Segment::map(std::uint64_t size) {
+  if (const std::byte* there = mapped_.load(std::memory_order_acquire)) return there;
+  const std::lock_guard guard(map_mutex_);
+  if (const std::byte* there = mapped_.load(std::memory_order_relaxed)) return there;
+  if (map_failed_) return nullptr;
+  auto mapping = file->map(0, static_cast<std::size_t>(size));
+  if (!mapping) {
+    map_failed_ = true;  // Reads do without; asking again would cost each of them.
+    return nullptr;
+  }
+  mapping_ = std::move(*mapping);
+  mapped_.store(mapping_.data(), std::memory_order_release);
+  return mapping_.data();
+}
+
+Result<SegmentRef> open_segment(Vfs& vfs, const std::string& path, OpenMode mode,
+                                std::uint64_t expected_id) {
+  VARVE_ASSIGN(auto file, vfs.open(path, mode));
+  Buffer block(kBlockSize);
+  VARVE_ASSIGN(const std::size_t got, file->read_at(0, block.span()));
+  block.resize(got);
+  const auto header = decode_segment_header(block.view());
+  if (!header) return header.error().with_context(path);
+  if (header->segment_id != expected_id) {
+    return corruption(fmt::format("{}: this is segment {:x} of a log under the name of another", path,
+                                  header->segment_id));
+  }
+  VARVE_ASSIGN(const std::uint64_t size, file->size());
+  auto segment = std::make_shared<Segment>(std::move(file), *header);
+  segment->file_size = size;
+  return segment;
+}
+
+}  // namespace varve::log

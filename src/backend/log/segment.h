@@ -1,0 +1,78 @@
+// One file of a log that is open.
+//
+// Whoever reads from it holds a reference, and so do the bytes that were handed out without a copy:
+// a segment nobody else refers to can be punched and recycled, any other is only unlinked.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "backend/log/log_format.h"
+#include "io/vfs.h"
+
+namespace varve::log {
+
+struct Segment {
+  Segment(std::unique_ptr<File> opened, const SegmentHeader& header)
+      : file(std::move(opened)), id(header.segment_id), salt(header.salt), kind(header.kind) {}
+
+  const std::unique_ptr<File> file;
+  const std::uint64_t id;
+  const std::uint64_t salt;
+  const SegmentKind kind;
+
+  // --- Guarded by the mutex of the LogState the segment is in.
+
+  std::uint16_t slot = 0;
+  std::uint64_t used_end = kBlockSize;  // behind its last batch
+  std::uint64_t file_size = 0;
+  std::uint64_t punched_size = 0;
+  // What the records that live in it take: record_cost().
+  std::uint64_t live_size = 0;
+  std::uint64_t live_count = 0;
+  std::uint64_t erasure_size = 0;
+  std::uint64_t first_sequence = 0;  // of its first batch; 0 if it has none
+  // The last batch that overwrote or erased something in it.
+  std::uint64_t last_death = 0;
+  // It takes no more batches.
+  bool sealed = false;
+  // Its directory could not be read, so it is left as it is.
+  bool damaged = false;
+  // Everything that lived in it is elsewhere. It goes once a checkpoint that began later is
+  // durable: that one's number, 0 before there is one.
+  bool cleared = false;
+  std::uint64_t free_generation = 0;
+  // Dead bytes when holes were last punched; looking again pays only when there are more.
+  std::uint64_t punched_at_dead_size = 0;
+
+  // What it occupies on the disk.
+  std::uint64_t allocated_size() const noexcept { return file_size - punched_size; }
+  std::uint64_t dead_size() const noexcept {
+    const std::uint64_t kept = live_size + erasure_size + punched_size;
+    return used_end > kept ? used_end - kept : 0;
+  }
+
+  // --- Any thread.
+
+  // The file in memory up to `used_end`, or null where it cannot be mapped. Only of a sealed
+  // segment: what is mapped must never be cut off.
+  const std::byte* map(std::uint64_t size);
+
+ private:
+  std::mutex map_mutex_;
+  std::atomic<const std::byte*> mapped_ = nullptr;
+  Bytes mapping_;
+  bool map_failed_ = false;
+};
+
+// A value in its segment, which cannot go away while this exists.
+using SegmentRef = std::shared_ptr<Segment>;
+
+// Opens a segment and reads its header. `path` must name the segment its header names.
+Result<SegmentRef> open_segment(Vfs& vfs, const std::string& path, OpenMode mode,
+                                std::uint64_t expected_id);
+
+}  // namespace varve::log
