@@ -202,7 +202,7 @@ class Backend : public ReadView {
   virtual Status close() = 0;
 };
 
-// A backend that lives as long as it is open.
+// A backend that lives as long as it is open. Null if memory ran out.
 std::unique_ptr<Backend> make_memory_backend();
 
 // --- The file backend ----------------------------------------------------------------

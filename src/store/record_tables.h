@@ -11,7 +11,7 @@
 #include <string>
 #include <variant>
 
-#include "store/persistent_map.h"
+#include "base/persistent_map.h"
 #include "varve/store.h"
 
 namespace varve {

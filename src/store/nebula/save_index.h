@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/persistent_map.h"
 #include "store/nebula/save_layout.h"
-#include "store/persistent_map.h"
 #include "varve/store.h"
 
 namespace varve::nebula {

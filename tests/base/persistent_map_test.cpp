@@ -1,4 +1,4 @@
-#include "store/persistent_map.h"
+#include "base/persistent_map.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -41,6 +41,8 @@ class PersistentMap {
  public:
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
+  // Bytes of memory each entry takes here, besides what keys and values refer to.
+  static constexpr std::size_t node_size() noexcept { return sizeof(Node); }
 
   // The value of `key`, valid while a copy of this map exists; null if there is none.
   template <class Wanted>
