@@ -77,7 +77,7 @@ ByteView BatchEncoder::encode(BatchHeader& header, std::uint64_t salt,
   w.u64_le(header.durable_sequence);
   w.u64_le(header.chain);
   w.u32_le(header.directory_size);
-  w.u32_le(0);
+  w.u32_le(header.again ? 1 : 0);
   w.u64_le(header.size);
   w.u64_le(0);
   std::byte* const to = buffer_.data();

@@ -25,7 +25,7 @@ Result<std::optional<Batch>> read_batch(const File& file, std::uint64_t file_siz
     VARVE_ASSIGN(const std::size_t more, file.read_at(offset + got, head.span().subspan(got)));
     if (got + more < head_size) return std::nullopt;
   }
-  if (!check_batch(*header, head.view(), salt)) return std::nullopt;
+  if (!has_good_head(*header, head.view(), salt)) return std::nullopt;
   Batch batch{.header = *header, .offset = offset, .entries = {}, .head = std::move(head).freeze()};
   VARVE_ASSIGN(batch.entries, decode_directory(*header, batch.head, offset));
   return batch;

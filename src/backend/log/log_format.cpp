@@ -109,7 +109,7 @@ std::optional<BatchHeader> decode_batch_header(ByteView in, std::uint64_t room) 
   h.durable_sequence = r.u64_le();
   h.chain = r.u64_le();
   h.directory_size = r.u32_le();
-  r.skip(4);
+  h.again = (r.u32_le() & 1) != 0;
   h.size = r.u64_le();
   h.checksum = r.u64_le();
   if (!r.ok() || h.size > room) return std::nullopt;
@@ -117,7 +117,7 @@ std::optional<BatchHeader> decode_batch_header(ByteView in, std::uint64_t room) 
   return h;
 }
 
-bool check_batch(const BatchHeader& header, ByteView in, std::uint64_t salt) noexcept {
+bool has_good_head(const BatchHeader& header, ByteView in, std::uint64_t salt) noexcept {
   constexpr std::size_t kCheckedSize = kBatchHeaderSize - sizeof(header.checksum);
   if (in.size() < kBatchHeaderSize + header.directory_size) return false;
   const ByteView directory = in.subspan(kBatchHeaderSize, header.directory_size);
@@ -226,8 +226,8 @@ Bytes encode_checkpoint_head(const CheckpointHead& head) {
   w.u32_le(static_cast<std::uint32_t>(head.segments.size()));
   for (const std::uint64_t field :
        {head.log_id, head.generation, head.sequence, head.needed_sequence, head.tail_segment_id,
-        head.tail_offset, head.tail_chain, head.next_segment_id, head.image_size,
-        head.image_checksum}) {
+        head.tail_offset, head.tail_chain, head.next_segment_id, head.head_size,
+        head.image_size, head.image_checksum}) {
     w.u64_le(field);
   }
   for (const CheckpointSegment& segment : head.segments) {
@@ -242,11 +242,10 @@ Bytes encode_checkpoint_head(const CheckpointHead& head) {
     w.u64_le(segment.erasure_size);
   }
   w.u64_le(xxh3(w.view()));
-  w.align(kBlockSize);
   return w.take();
 }
 
-Result<CheckpointHead> decode_checkpoint_head(ByteView file, std::size_t& head_size) {
+Result<CheckpointHead> decode_checkpoint_head(ByteView file) {
   constexpr std::string_view kWhat = "checkpoint";
   ByteReader r(file);
   r.expect(kCheckpointMagic);
@@ -258,7 +257,7 @@ Result<CheckpointHead> decode_checkpoint_head(ByteView file, std::size_t& head_s
   for (std::uint64_t* field :
        {&head.log_id, &head.generation, &head.sequence, &head.needed_sequence,
         &head.tail_segment_id, &head.tail_offset, &head.tail_chain, &head.next_segment_id,
-        &head.image_size, &head.image_checksum}) {
+        &head.head_size, &head.image_size, &head.image_checksum}) {
     *field = r.u64_le();
   }
   if (segment_count > kSlotCountMax) r.fail("too many segments");
@@ -278,10 +277,10 @@ Result<CheckpointHead> decode_checkpoint_head(ByteView file, std::size_t& head_s
   const std::size_t checked_size = r.offset();
   if (r.u64_le() != xxh3(file.first(std::min(file.size(), checked_size)))) r.fail("checksum");
   VARVE_TRY(r.status(kWhat));
-  head_size = static_cast<std::size_t>(round_up(r.offset(), kBlockSize));
-  if (head_size > file.size() || head.image_size != file.size() - head_size) {
-    return corruption(fmt::format("checkpoint: {} bytes, but its head and its index image take {}",
-                                  file.size(), head_size + head.image_size));
+  if (head.head_size < r.offset() || head.head_size > file.size() ||
+      head.image_size != file.size() - head.head_size) {
+    return corruption(fmt::format("checkpoint: {} bytes, but its head takes {} and its image {}",
+                                  file.size(), head.head_size, head.image_size));
   }
   return head;
 }

@@ -54,8 +54,7 @@ struct BatchHeader {
   // Log: counts batches, without a gap. Moved: that of the last batch that was durable when the
   // records were carried over.
   std::uint64_t sequence = 0;
-  // The first batch this one stands for: its own number, or a lower one if it holds again what
-  // several batches held that may have been lost.
+  // The first batch this one stands for: its own number, or a lower one if it was written again.
   std::uint64_t first_sequence = 0;
   // Every batch up to this one was durable before this one was written.
   std::uint64_t durable_sequence = 0;
@@ -64,6 +63,8 @@ struct BatchHeader {
   std::uint64_t chain = 0;
   std::uint32_t record_count = 0;
   std::uint32_t directory_size = 0;
+  // It holds once more what batches held that may have been lost, and takes their place.
+  bool again = false;
   // Header, directory and values, without the padding at the end.
   std::uint64_t size = 0;
   // Over the header and the directory, which has a checksum of every value.
@@ -91,8 +92,8 @@ std::uint64_t record_cost(std::size_t key_size, std::uint64_t value_size) noexce
 // `room`, the bytes from there to the end of the file; the checksum is not.
 std::optional<BatchHeader> decode_batch_header(ByteView in, std::uint64_t room) noexcept;
 // `in` is header and directory. Whether they have their checksum.
-bool check_batch(const BatchHeader& header, ByteView in, std::uint64_t salt) noexcept;
-// Keys are borrowed from `in`, which is header and directory and has passed check_batch(). Corruption
+bool has_good_head(const BatchHeader& header, ByteView in, std::uint64_t salt) noexcept;
+// Keys are borrowed from `in`, which is header and directory and has passed has_good_head(). Corruption
 // if they make no sense all the same.
 Result<std::vector<DirectoryEntry>> decode_directory(const BatchHeader& header, ByteView in,
                                                      std::uint64_t batch_offset);
@@ -152,6 +153,7 @@ struct CheckpointHead {
   std::uint64_t tail_chain = 0;
   // Segments with this number or a higher one came later.
   std::uint64_t next_segment_id = 0;
+  std::uint64_t head_size = 0;  // the image begins there; a multiple of kBlockSize
   std::uint64_t image_size = 0;
   std::uint64_t image_checksum = 0;  // see image_checksum()
   std::vector<CheckpointSegment> segments;
@@ -159,9 +161,9 @@ struct CheckpointHead {
 inline constexpr std::size_t kImagePieceSize = std::size_t{1} << 20;
 // Checksums of the image's pieces of kImagePieceSize bytes, each the seed of the next.
 std::uint64_t image_checksum(ByteView image) noexcept;
-// A multiple of kBlockSize; the image follows.
+// Without the zeros between it and the image.
 Bytes encode_checkpoint_head(const CheckpointHead& head);
-// Reads from the beginning of the file. `head_size` becomes the size of the encoded head.
-Result<CheckpointHead> decode_checkpoint_head(ByteView file, std::size_t& head_size);
+// `file` is all of it.
+Result<CheckpointHead> decode_checkpoint_head(ByteView file);
 
 }  // namespace varve::log

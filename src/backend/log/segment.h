@@ -17,9 +17,15 @@ namespace varve::log {
 
 struct Segment {
   Segment(std::unique_ptr<File> opened, const SegmentHeader& header)
-      : file(std::move(opened)), id(header.segment_id), salt(header.salt), kind(header.kind) {}
+      : file(std::move(opened)),
+        log_id(header.log_id),
+        id(header.segment_id),
+        salt(header.salt),
+        kind(header.kind) {}
 
+  // Null if it is lost; then its place is kept for what the index still has of it.
   const std::unique_ptr<File> file;
+  const std::uint64_t log_id;
   const std::uint64_t id;
   const std::uint64_t salt;
   const SegmentKind kind;

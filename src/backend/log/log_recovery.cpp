@@ -1,0 +1,320 @@
+#include "backend/log/log_recovery.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "backend/log/checkpoint.h"
+#include "backend/log/control_file.h"
+#include "backend/log/log_walk.h"
+#include "base/try.h"
+
+namespace varve::log {
+namespace {
+
+// The directory's share of an erasure.
+std::uint64_t erasure_cost(const DirectoryEntry& entry) { return entry.key.size() + 3; }
+
+class Recovery {
+ public:
+  Recovery(const SegmentFiles& files, LogState& state, const RecoveryOptions& options)
+      : files_(files), state_(state), options_(options) {}
+
+  Result<std::optional<Recovered>> run() {
+    VARVE_ASSIGN(ids_, files_.list());
+    auto checkpoint = load_checkpoint(files_);
+    if (!checkpoint && checkpoint.error().code() != ErrorCode::corruption) {
+      return checkpoint.error();
+    }
+    const bool has_checkpoint = checkpoint && *checkpoint;
+    if (ids_.empty() && checkpoint && !*checkpoint) return std::nullopt;
+    if (!checkpoint) problem(checkpoint.error());
+    VARVE_TRY(read_control());
+    if (has_checkpoint) {
+      VARVE_TRY(from_checkpoint(std::move(**checkpoint)));
+    } else {
+      VARVE_TRY(from_segments());
+    }
+    settle();
+    return std::move(out_);
+  }
+
+ private:
+  void problem(Error error) { out_.report.problems.push_back(std::move(error)); }
+  OpenMode mode() const { return options_.writes ? OpenMode::write : OpenMode::read; }
+
+  Status read_control() {
+    auto control = ControlFile::open(files_.vfs(), files_.control_path(), false);
+    if (!control) return control.error();
+    VARVE_ASSIGN(published_, control->read());
+    return {};
+  }
+
+  Result<SegmentRef> open(std::uint64_t id) {
+    return open_segment(files_.vfs(), files_.segment_path(id), mode(), id);
+  }
+
+  Status from_checkpoint(Checkpoint checkpoint);
+  // A segment the checkpoint names; one that is lost leaves its place.
+  Status add_known(const CheckpointSegment& known);
+  Status from_segments();
+  void add_moved(const SegmentRef& segment);
+  // Log segments from `first` on, rising.
+  Status walk(LogWalk& walk, const std::vector<SegmentRef>& segments, std::uint64_t offset,
+              std::uint64_t chain);
+  void apply(const SegmentRef& segment, const Batch& batch);
+  void settle();
+
+  const SegmentFiles& files_;
+  LogState& state_;
+  const RecoveryOptions& options_;
+  std::vector<std::uint64_t> ids_;
+  std::optional<ControlRecord> published_;
+  // Without a checkpoint: which version of a key moved segments hold.
+  std::unordered_map<std::string, std::uint64_t> moved_versions_;
+  bool is_rebuilding_ = false;
+  Recovered out_;
+};
+
+void Recovery::apply(const SegmentRef& segment, const Batch& batch) {
+  for (const DirectoryEntry& entry : batch.entries) {
+    if (entry.erases) segment->erasure_size += erasure_cost(entry);
+    if (is_rebuilding_ && !moved_versions_.empty()) {
+      const auto moved = moved_versions_.find(std::string(as_text(entry.key)));
+      if (moved != moved_versions_.end() && moved->second > entry.version) continue;
+    }
+    if (entry.erases) {
+      state_.erase(entry.key, batch.header.sequence);
+    } else {
+      state_.put(entry.key,
+                 {.slot = segment->slot,
+                  .offset_unit = static_cast<std::uint32_t>(entry.offset / Location::kUnit),
+                  .value_size = entry.value_size},
+                 batch.header.sequence);
+    }
+  }
+  if (segment->first_sequence == 0) segment->first_sequence = batch.header.first_sequence;
+  segment->used_end = batch.end();
+}
+
+Status Recovery::add_known(const CheckpointSegment& known) {
+  auto opened = open(known.id);
+  if (opened && (*opened)->salt != known.salt) {
+    opened = corruption(fmt::format("{}: another segment under its name",
+                                    files_.segment_path(known.id)));
+  }
+  SegmentRef segment;
+  if (opened) {
+    segment = *opened;
+  } else if (opened.error().code() == ErrorCode::not_found ||
+             opened.error().code() == ErrorCode::corruption) {
+    problem(opened.error().with_context("a segment is lost, and every value in it"));
+    const SegmentHeader header{.segment_id = known.id, .salt = known.salt, .kind = known.kind};
+    segment = std::make_shared<Segment>(nullptr, header);
+    segment->damaged = true;
+  } else {
+    return opened.error();
+  }
+  segment->used_end = known.used_end;
+  if (opened && segment->file_size < known.used_end) {
+    problem(corruption(fmt::format("{}: {} bytes are left of {}; the values in the rest are lost",
+                                   files_.segment_path(known.id), segment->file_size,
+                                   known.used_end)));
+    segment->used_end = segment->file_size;
+    segment->damaged = true;
+  }
+  segment->sealed = true;
+  segment->first_sequence = known.first_sequence;
+  segment->punched_size = known.punched_size;
+  segment->erasure_size = known.erasure_size;
+  state_.add_at(segment, known.slot);
+  return {};
+}
+
+Status Recovery::from_checkpoint(Checkpoint checkpoint) {
+  const CheckpointHead& head = checkpoint.head;
+  out_.log_id = head.log_id;
+  out_.generation = head.generation;
+  out_.next_segment_id = head.next_segment_id;
+  SegmentRef tail;
+  for (const CheckpointSegment& known : head.segments) {
+    VARVE_TRY(add_known(known));
+    if (known.id == head.tail_segment_id) tail = state_.segments()[known.slot];
+  }
+  // Counted now, since applying batches counts on from there.
+  state_.set_index(std::move(checkpoint.index));
+  for (std::size_t slot = 0; slot < state_.segments().size(); ++slot) {
+    if (state_.segments()[slot] != nullptr) continue;
+    // Nothing points there unless the checkpoint is damaged in a way its checksum fits.
+    auto absent = std::make_shared<Segment>(nullptr, SegmentHeader{});
+    absent->damaged = absent->sealed = true;
+    state_.add_at(absent, static_cast<std::uint16_t>(slot));
+  }
+  state_.recount();
+  state_.for_each_segment([&](const SegmentRef& segment) {
+    if (segment->id == 0 && segment->live_count == 0) state_.remove(*segment);
+  });
+
+  std::vector<SegmentRef> segments;
+  if (tail != nullptr && tail->file != nullptr) segments.push_back(tail);
+  for (const std::uint64_t id : ids_) {
+    const bool is_known = std::any_of(head.segments.begin(), head.segments.end(),
+                                      [&](const CheckpointSegment& known) { return known.id == id; });
+    if (is_known) continue;
+    out_.next_segment_id = std::max(out_.next_segment_id, id + 1);
+    auto segment = open(id);
+    if (segment && (*segment)->kind == SegmentKind::log && id > head.tail_segment_id) {
+      segments.push_back(*std::move(segment));
+    } else if (segment || segment.error().code() == ErrorCode::not_found) {
+      out_.leftovers.push_back(id);
+    } else if (segment.error().code() == ErrorCode::corruption) {
+      problem(segment.error());
+      out_.set_aside.push_back(id);
+    } else {
+      return segment.error();
+    }
+  }
+  const std::uint64_t published = published_ && published_->log_id == head.log_id
+                                      ? published_->durable_sequence
+                                      : std::uint64_t{0};
+  LogWalk log(head.sequence, std::max(published, head.needed_sequence), options_.sequence_max, false,
+              [this](const SegmentRef& segment, const Batch& batch) { apply(segment, batch); });
+  return walk(log, segments, head.tail_offset, head.tail_chain);
+}
+
+void Recovery::add_moved(const SegmentRef& segment) {
+  for (std::uint64_t offset = kBlockSize; offset < segment->file_size;) {
+    auto batch = find_batch(*segment->file, segment->file_size, offset, segment->salt);
+    if (!batch) return problem(batch.error());
+    if (!*batch) return;
+    for (const DirectoryEntry& entry : (*batch)->entries) {
+      if (entry.erases) segment->erasure_size += erasure_cost(entry);
+      std::uint64_t& version = moved_versions_[std::string(as_text(entry.key))];
+      if (version > entry.version) continue;
+      version = entry.version;
+      const Location location{
+          .slot = segment->slot,
+          .offset_unit = static_cast<std::uint32_t>(entry.offset / Location::kUnit),
+          .value_size = entry.value_size};
+      if (entry.erases) {
+        state_.erase(entry.key, entry.version);
+      } else {
+        state_.put(entry.key, location, entry.version);
+      }
+    }
+    if (segment->first_sequence == 0) segment->first_sequence = (*batch)->header.first_sequence;
+    segment->used_end = offset = (*batch)->end();
+  }
+}
+
+Status Recovery::from_segments() {
+  is_rebuilding_ = true;
+  std::vector<SegmentRef> logs;
+  std::vector<SegmentRef> moved;
+  for (const std::uint64_t id : ids_) {
+    out_.next_segment_id = std::max(out_.next_segment_id, id + 1);
+    auto segment = open(id);
+    if (!segment && segment.error().code() == ErrorCode::not_found) continue;
+    if (!segment && segment.error().code() != ErrorCode::corruption) return segment.error();
+    if (!segment) {
+      problem(segment.error());
+      out_.set_aside.push_back(id);
+      continue;
+    }
+    ((*segment)->kind == SegmentKind::log ? logs : moved).push_back(*std::move(segment));
+  }
+  for (const SegmentRef& segment : moved) {
+    segment->sealed = true;
+    VARVE_TRY(state_.add(segment));
+    add_moved(segment);
+  }
+  if (!logs.empty()) out_.log_id = logs.back()->log_id;
+  const std::uint64_t published =
+      published_ && published_->log_id == out_.log_id ? published_->durable_sequence : 0;
+  LogWalk log(0, published, options_.sequence_max, true,
+              [this](const SegmentRef& segment, const Batch& batch) { apply(segment, batch); });
+  VARVE_TRY(walk(log, logs, kBlockSize, logs.empty() ? 0 : logs.front()->salt));
+  out_.report.rebuilt_index = out_.sequence != 0;
+  if (log.gap_count() != 0) {
+    problem(corruption(fmt::format("{}: {} times batches that were durable cannot be read; what they "
+                                   "held is missing, or older than it should be",
+                                   files_.dir(), log.gap_count())));
+  }
+  return {};
+}
+
+Status Recovery::walk(LogWalk& log, const std::vector<SegmentRef>& segments, std::uint64_t offset,
+                      std::uint64_t chain) {
+  SegmentRef last_known = segments.empty() ? nullptr : segments.front();
+  const std::uint64_t start_offset = offset;
+  const std::uint64_t start_chain = chain;
+  bool in_order = true;
+  for (const SegmentRef& segment : segments) {
+    const bool is_first = segment == segments.front();
+    if (!is_first) {
+      offset = kBlockSize;
+      chain = segment->salt;
+    }
+    if (state_.segments().size() <= segment->slot || state_.segments()[segment->slot] != segment) {
+      VARVE_TRY(state_.add(segment));
+    }
+    if (in_order) {
+      VARVE_ASSIGN(in_order, log.segment(segment, offset, chain));
+    }
+    if (!in_order) out_.set_aside.push_back(segment->id);
+  }
+  VARVE_TRY(log.finish());
+
+  out_.sequence = log.sequence();
+  out_.durable_sequence = log.durable_sequence();
+  out_.active = log.last_segment() != nullptr ? log.last_segment() : last_known;
+  out_.chain = log.last_segment() != nullptr ? log.chain() : start_chain;
+  if (log.last_segment() == nullptr && last_known != nullptr) last_known->used_end = start_offset;
+  out_.unsure_count = log.unsure_count();
+  out_.unsure_offset = log.unsure_offset();
+  out_.tail_batch_count = log.batch_count();
+  out_.tail_size = log.size();
+  out_.report.dropped_tail = log.dropped_tail();
+  if (log.sequence() < log.known_durable() && !options_.sequence_max) {
+    problem(corruption(fmt::format(
+        "{}: batches {} to {} were durable and cannot be read; this is what was there before them",
+        files_.dir(), log.sequence() + 1, log.known_durable())));
+    out_.active_is_damaged = true;
+  }
+
+  // What has no batch: the next segment to be used, or nothing.
+  for (const SegmentRef& segment : segments) {
+    if (segment == out_.active || segment->first_sequence != 0) continue;
+    state_.remove(*segment);
+    const bool is_behind = out_.active == nullptr || segment->id > out_.active->id;
+    const auto& aside = out_.set_aside;
+    if (std::find(aside.begin(), aside.end(), segment->id) != aside.end()) continue;
+    if (is_behind && out_.spare == nullptr) {
+      out_.spare = segment;
+    } else {
+      out_.leftovers.push_back(segment->id);
+    }
+  }
+  return {};
+}
+
+void Recovery::settle() {
+  state_.set_sequence(out_.sequence);
+  if (out_.durable_sequence > out_.sequence) out_.durable_sequence = out_.sequence;
+  state_.for_each_segment([&](const SegmentRef& segment) {
+    // When what is dead in it died is not known any more.
+    segment->last_death = out_.sequence;
+    segment->sealed = segment != out_.active || out_.active_is_damaged;
+  });
+}
+
+}  // namespace
+
+Result<std::optional<Recovered>> recover_log(const SegmentFiles& files, LogState& state,
+                                             const RecoveryOptions& options) {
+  return Recovery(files, state, options).run();
+}
+
+}  // namespace varve::log

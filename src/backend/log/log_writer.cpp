@@ -1,0 +1,263 @@
+#include "backend/log/log_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <set>
+
+#include "base/try.h"
+
+namespace varve::log {
+namespace {
+
+// Offsets are kept in units of 16 bytes in 32 bits.
+constexpr std::uint64_t kSegmentSizeMax = std::uint64_t{Location::kUnit} << 32;
+
+}  // namespace
+
+Status LogWriter::check_latch() const {
+  if (!latch_) return {};
+  return io_error(
+      fmt::format("{}: takes no more batches, since {}; close it and open it again", files_.dir(),
+                  latch_->message()));
+}
+
+Error LogWriter::latch(Error error) {
+  if (!latch_) latch_ = error;
+  return error;
+}
+
+void LogWriter::publish(bool clean) {
+  // Not for the batch's sake, which is durable: readers would only learn of it later.
+  (void)control_.publish({.log_id = files_.log_id(),
+                          .durable_sequence = durable_sequence_,
+                          .horizon = horizon_,
+                          .clean = clean});
+}
+
+std::uint64_t LogWriter::prepared_size() const {
+  std::uint64_t live = 0;
+  {
+    const std::shared_lock lock(state_.mutex());
+    live = state_.live_cost();
+  }
+  return std::clamp(std::bit_floor(live / 32 + 1), options_.prepared_size_min,
+                    options_.prepared_size_max);
+}
+
+// --- Where batches go ----------------------------------------------------------------
+
+Result<SegmentRef> LogWriter::take_spare() {
+  if (spare_ != nullptr) return std::exchange(spare_, nullptr);
+  return files_.create(SegmentKind::log, prepared_size());
+}
+
+void LogWriter::seal_active() {
+  // The zeros behind the last batch are of no use any more. If that fails they stay.
+  if (file_size_ > end_ && active_->file->truncate(end_)) file_size_ = end_;
+  const std::unique_lock lock(state_.mutex());
+  active_->file_size = file_size_;
+  active_->sealed = true;
+}
+
+Status LogWriter::activate(const SegmentRef& next) {
+  {
+    const std::unique_lock lock(state_.mutex());
+    VARVE_TRY(state_.add(next));
+    next->sealed = false;
+  }
+  if (active_ != nullptr) seal_active();
+  active_ = next;
+  end_ = unsure_offset_ = next->used_end;
+  file_size_ = next->file_size;
+  chain_ = next->salt;
+  return {};
+}
+
+Status LogWriter::roll_over() {
+  if (unsure_count_ != 0 || has_withdrawn_) VARVE_TRY(sync_active());
+  VARVE_ASSIGN(SegmentRef next, take_spare());
+  const Status activated = activate(next);
+  if (!activated) spare_ = std::move(next);
+  return activated;
+}
+
+Status LogWriter::make_room(std::uint64_t size) {
+  if (active_ != nullptr && size <= file_size_ - std::min(end_, file_size_)) return {};
+  // A large batch makes its segment larger, which costs no more than any append. A small one
+  // goes where space has been written already.
+  const bool is_large = size > prepared_size() / 2;
+  const bool is_full = active_ == nullptr || end_ + size > kSegmentSizeMax ||
+                       end_ > std::max(file_size_ / 2, prepared_size());
+  if (active_ == nullptr || !is_large || is_full) VARVE_TRY(roll_over());
+  if (size > kSegmentSizeMax - end_) {
+    return invalid_argument(fmt::format("a batch of {} bytes is larger than a segment", size));
+  }
+  return {};
+}
+
+// --- Writing -------------------------------------------------------------------------
+
+void LogWriter::fill_encoder(const WriteBatch& batch) {
+  encoder_.clear();
+  const std::uint64_t sequence = sequence_ + 1;
+  std::set<std::string_view> put_before;
+  for (const WriteBatch::Change& change : batch.changes()) {
+    if (change.value) {
+      encoder_.add({change.key, change.value->view(), sequence});
+      put_before.insert(change.key.text());
+      continue;
+    }
+    // An erasure of what is not there would have to be kept for nothing.
+    bool is_there = put_before.contains(change.key.text());
+    if (!is_there) {
+      const std::shared_lock lock(state_.mutex());
+      is_there = state_.index().find(change.key).has_value();
+    }
+    if (is_there) encoder_.add({change.key, std::nullopt, sequence});
+  }
+}
+
+WriteResult LogWriter::write(const WriteBatch& batch) {
+  const std::lock_guard lock(mutex_);
+  VARVE_TRY(check_latch());
+  fill_encoder(batch);
+  if (encoder_.count() == 0) return WriteResult(sequence_);
+  BatchHeader header{.sequence = sequence_ + 1, .first_sequence = sequence_ + 1};
+  const std::uint64_t size = encoder_.padded_size(header.sequence);
+  VARVE_TRY(make_room(size));
+  header.durable_sequence = durable_sequence_;
+  header.chain = chain_;
+  const std::uint64_t offset = end_;
+  const ByteView bytes = encoder_.encode(header, active_->salt, offset);
+  if (Status written = active_->file->write_at(offset, bytes); !written) {
+    if (Status withdrawn = withdraw(offset); !withdrawn) {
+      return {WriteOutcome::uncertain, latch(written.error())};
+    }
+    return written.error();
+  }
+  file_size_ = std::max(file_size_, offset + size);
+  if (unsure_count_ == 0) {
+    unsure_offset_ = offset;
+    unsure_since_ = Clock::now();
+  }
+  ++unsure_count_;
+  if (sync_is_due() && !active_->file->sync_data()) {
+    const Status again = write_again(&encoder_, header.sequence);
+    if (!again) return {WriteOutcome::uncertain, latch(again.error())};
+    return WriteResult(header.sequence);
+  }
+  end_ = offset + size;
+  chain_ = header.checksum;
+  sequence_ = header.sequence;
+  written_.batch_count += 1;
+  written_.size += size;
+  if (sync_is_due()) {
+    durable_sequence_ = sequence_;
+    unsure_count_ = 0;
+    has_withdrawn_ = false;
+  }
+  if (Status applied = apply(encoder_, header, end_); !applied) {
+    return {WriteOutcome::uncertain, latch(applied.error())};
+  }
+  if (unsure_count_ == 0) publish(false);
+  return WriteResult(sequence_);
+}
+
+Status LogWriter::withdraw(std::uint64_t offset) {
+  has_withdrawn_ = true;
+  // Behind the end the file had, all of it goes; otherwise its header does.
+  VARVE_ASSIGN(const std::uint64_t size, active_->file->size());
+  if (size > file_size_ && active_->file->truncate(file_size_)) return {};
+  if (size <= offset) return {};
+  const std::vector<std::byte> zeros(kBlockSize);
+  return active_->file->write_at(offset, zeros);
+}
+
+Status LogWriter::apply(const BatchEncoder& encoder, const BatchHeader& header,
+                        std::uint64_t end) {
+  const std::unique_lock lock(state_.mutex());
+  // Before anything points there.
+  active_->used_end = end;
+  active_->file_size = file_size_;
+  if (active_->first_sequence == 0) active_->first_sequence = header.first_sequence;
+  try {
+    for (std::size_t i = 0; i < encoder.count(); ++i) {
+      const BatchRecord& record = encoder.record(i);
+      if (!record.value) {
+        active_->erasure_size += record.key.size() + 3;
+        state_.erase(record.key, header.sequence);
+        continue;
+      }
+      const Location location{
+          .slot = active_->slot,
+          .offset_unit = static_cast<std::uint32_t>(encoder.offset(i) / Location::kUnit),
+          .value_size = static_cast<std::uint32_t>(record.value->size())};
+      state_.put(record.key, location, header.sequence);
+    }
+  } catch (const std::bad_alloc&) {
+    state_.set_broken();
+    return out_of_space("memory ran out while a batch was taken in");
+  }
+  state_.set_sequence(header.sequence);
+  return {};
+}
+
+// --- Making durable ------------------------------------------------------------------
+
+bool LogWriter::sync_is_due() const {
+  const Durability& durability = options_.user.durability;
+  switch (durability.kind) {
+    case Durability::Kind::every_commit:
+      return true;
+    case Durability::Kind::every_n:
+      return unsure_count_ >= durability.count;
+    case Durability::Kind::every_ms:
+      return Clock::now() - unsure_since_ >= std::chrono::milliseconds(durability.interval_ms);
+    case Durability::Kind::none:
+      return false;
+  }
+  return true;
+}
+
+Status LogWriter::sync_active() {
+  if (unsure_count_ == 0 && !has_withdrawn_) return {};
+  if (!active_->file->sync_data()) {
+    Status again = write_again(nullptr, sequence_);
+    if (!again) return latch(again.error());
+    return {};
+  }
+  has_withdrawn_ = false;
+  unsure_count_ = 0;
+  durable_sequence_ = sequence_;
+  publish(false);
+  return {};
+}
+
+Status LogWriter::sync() {
+  const std::lock_guard lock(mutex_);
+  VARVE_TRY(check_latch());
+  return sync_active();
+}
+
+Status LogWriter::close() {
+  const std::lock_guard lock(mutex_);
+  VARVE_TRY(check_latch());
+  VARVE_TRY(sync_active());
+  return control_.publish({.log_id = files_.log_id(),
+                           .durable_sequence = durable_sequence_,
+                           .horizon = horizon_,
+                           .clean = true});
+}
+
+std::optional<LogWriter::Clock::time_point> LogWriter::sync_deadline() const {
+  const Durability& durability = options_.user.durability;
+  const std::lock_guard lock(mutex_);
+  if (durability.kind != Durability::Kind::every_ms || unsure_count_ == 0 || latch_) {
+    return std::nullopt;
+  }
+  return unsure_since_ + std::chrono::milliseconds(durability.interval_ms);
+}
+
+}  // namespace varve::log

@@ -1,0 +1,132 @@
+// The half of LogWriter that is not about ordinary batches: starting, writing again what a failed
+// sync or a crash may have taken, and what upkeep needs to know.
+#include <mutex>
+
+#include "backend/log/log_writer.h"
+#include "base/try.h"
+
+namespace varve::log {
+
+Status LogWriter::start(const Recovered& recovered) {
+  const std::lock_guard lock(mutex_);
+  sequence_ = recovered.sequence;
+  durable_sequence_ = recovered.durable_sequence;
+  horizon_ = recovered.durable_sequence;
+  spare_ = recovered.spare;
+  written_ = {.batch_count = recovered.tail_batch_count, .size = recovered.tail_size};
+  active_ = recovered.active;
+  if (active_ != nullptr) {
+    end_ = unsure_offset_ = active_->used_end;
+    file_size_ = active_->file_size;
+    chain_ = recovered.chain;
+  }
+  if (recovered.unsure_count != 0) {
+    unsure_offset_ = recovered.unsure_offset;
+    unsure_count_ = recovered.unsure_count;
+    // The file may be one whose sync failed: its pages can be read, and a sync of them would
+    // say that all is well, and still they are not on the disk.
+    VARVE_TRY(write_again(nullptr, sequence_));
+  } else if (active_ == nullptr || recovered.active_is_damaged) {
+    VARVE_TRY(roll_over());
+  }
+  publish(false);
+  return {};
+}
+
+Status LogWriter::collect_unsure(std::vector<Batch>& batches, std::vector<Bytes>& values,
+                                 BatchEncoder& encoder) const {
+  for (std::uint64_t offset = unsure_offset_; offset < end_;) {
+    VARVE_ASSIGN(auto batch, read_batch(*active_->file, file_size_, offset, active_->salt));
+    if (!batch) return corruption(active_->file->path() + ": a batch cannot be read back");
+    offset = batch->end();
+    batches.push_back(*std::move(batch));
+  }
+  for (const Batch& batch : batches) {
+    for (const DirectoryEntry& entry : batch.entries) {
+      if (entry.erases) {
+        encoder.add({entry.key, std::nullopt, entry.version});
+        continue;
+      }
+      VARVE_ASSIGN(Bytes value, read_value(*active_->file, entry.key, entry.offset,
+                                           entry.value_size, active_->salt));
+      values.push_back(std::move(value));
+      encoder.add({entry.key, values.back().view(), entry.version});
+    }
+  }
+  return {};
+}
+
+Status LogWriter::write_again(const BatchEncoder* current, std::uint64_t sequence) {
+  std::vector<Batch> batches;
+  std::vector<Bytes> values;
+  BatchEncoder again;
+  VARVE_TRY(collect_unsure(batches, values, again));
+  if (current != nullptr) {
+    for (std::size_t i = 0; i < current->count(); ++i) again.add(current->record(i));
+  }
+  // The old segment stays as it is, with its last batches twice: they are the same.
+  VARVE_ASSIGN(const SegmentRef next, take_spare());
+  VARVE_TRY(activate(next));
+  BatchHeader header{.sequence = sequence,
+                     .first_sequence = durable_sequence_ + 1,
+                     .durable_sequence = durable_sequence_,
+                     .chain = chain_,
+                     .again = true};
+  const ByteView bytes = again.encode(header, active_->salt, end_);
+  VARVE_TRY(active_->file->write_at(end_, bytes));
+  file_size_ = std::max(file_size_, end_ + bytes.size());
+  VARVE_TRY(active_->file->sync_data());
+  end_ += bytes.size();
+  chain_ = header.checksum;
+  sequence_ = sequence;
+  durable_sequence_ = sequence;
+  unsure_count_ = 0;
+  has_withdrawn_ = false;
+  written_.batch_count += 1;
+  written_.size += bytes.size();
+  VARVE_TRY(apply(again, header, end_));
+  publish(false);
+  return {};
+}
+
+Result<LogWriter::Tail> LogWriter::durable_tail() {
+  const std::lock_guard lock(mutex_);
+  VARVE_TRY(check_latch());
+  VARVE_TRY(sync_active());
+  return Tail{.sequence = sequence_, .segment_id = active_->id, .offset = end_, .chain = chain_};
+}
+
+LogWriter::Written LogWriter::written_since_checkpoint() const {
+  const std::lock_guard lock(mutex_);
+  return written_;
+}
+
+void LogWriter::note_checkpoint(const Written& covered) {
+  const std::lock_guard lock(mutex_);
+  written_.batch_count -= covered.batch_count;
+  written_.size -= covered.size;
+}
+
+bool LogWriter::needs_spare() const {
+  const std::lock_guard lock(mutex_);
+  return spare_ == nullptr && !latch_;
+}
+
+void LogWriter::set_spare(SegmentRef spare) {
+  const std::lock_guard lock(mutex_);
+  spare_ = std::move(spare);
+}
+
+std::uint64_t LogWriter::spare_size() const {
+  const std::lock_guard lock(mutex_);
+  return spare_ != nullptr ? spare_->file_size : 0;
+}
+
+Status LogWriter::publish_horizon() {
+  const std::lock_guard lock(mutex_);
+  horizon_ = durable_sequence_;
+  return control_.publish(
+      {.log_id = files_.log_id(), .durable_sequence = durable_sequence_, .horizon = horizon_});
+}
+
+}  // namespace varve::log

@@ -1,0 +1,66 @@
+// The files of a log in their folder: names, and making and unmaking segments.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/log/segment.h"
+#include "io/vfs.h"
+
+namespace varve::log {
+
+class SegmentFiles {
+ public:
+  // Salts and the number of a new log come from `seed`, or from the system if it is 0: a test
+  // wants the same ones again.
+  SegmentFiles(Vfs& vfs, std::string_view dir, std::uint64_t seed);
+
+  Vfs& vfs() const noexcept { return vfs_; }
+  const std::string& dir() const noexcept { return dir_; }
+  std::string lock_path() const { return path("lock"); }
+  std::string control_path() const { return path("control"); }
+  std::string readers_path() const { return path("readers"); }
+  std::string checkpoint_path() const { return path("checkpoint"); }
+  std::string segment_path(std::uint64_t id) const { return path(segment_name(id)); }
+
+  // Set once, by whoever opens the log.
+  void set_identity(std::uint64_t log_id, std::uint64_t next_segment_id) {
+    log_id_ = log_id;
+    next_segment_id_ = next_segment_id;
+  }
+  std::uint64_t log_id() const noexcept { return log_id_; }
+  // For a log that is made now.
+  std::uint64_t new_log_id() const noexcept;
+  std::uint64_t next_segment_id() const noexcept { return next_segment_id_; }
+
+  // The numbers of all segments, rising.
+  Result<std::vector<std::uint64_t>> list() const;
+
+  // A segment without batches, with zeros written up to `size`; durable with its name when it
+  // returns. A crash on the way leaves nothing but a temporary file.
+  Result<SegmentRef> create(SegmentKind kind, std::uint64_t size);
+  // The same, made of the file of a segment nobody needs any more, as far as it has been written.
+  // Whatever happens, that one is gone.
+  Result<SegmentRef> recycle(const Segment& old, std::uint64_t size);
+  // Its name; who has it open keeps it.
+  Status remove(std::uint64_t id);
+  // What earlier calls that were cut short left behind.
+  void remove_temporary();
+
+ private:
+  std::string path(std::string_view name) const;
+  std::string temporary_path() const { return path("segment.tmp"); }
+  // Gives the temporary file a header, makes it durable and gives it its name.
+  Result<SegmentRef> finish(std::unique_ptr<File> file, SegmentKind kind, std::uint64_t size);
+
+  Vfs& vfs_;
+  std::string dir_;
+  const std::uint64_t seed_;
+  std::uint64_t log_id_ = 0;
+  std::atomic<std::uint64_t> next_segment_id_ = 1;
+};
+
+}  // namespace varve::log
