@@ -118,6 +118,43 @@ TEST_P(VfsContract, ExtendsWithZerosAndNeverCuts) {
   EXPECT_EQ(*file->append(as_byte_view("y")), 3u);
 }
 
+TEST_P(VfsContract, AHoleReadsAsZerosAndTheSizeStays) {
+  const auto file = open("f");
+  const std::string page(4096, 'x');
+  const std::string zeros(4096, '\0');
+  ASSERT_TRUE(file->append(as_byte_view(page + page + page)));
+  const auto mapped = file->map(4000, 200);
+  ASSERT_TRUE(mapped);
+  const Status punched = file->punch_hole(4096, 4096);
+  if (!punched && punched.error().code() == ErrorCode::unsupported) {
+    GTEST_SKIP() << punched.error().message();
+  }
+  ASSERT_TRUE(punched) << punched.error().message();
+  EXPECT_EQ(get("f"), page + zeros + page);
+  EXPECT_EQ(mapped->text(), page.substr(0, 96) + zeros.substr(0, 104)) << "it shows through";
+  EXPECT_EQ(*file->append(as_byte_view("end")), 3 * 4096u);
+  ASSERT_TRUE(file->write_at(4096, as_byte_view("again")));
+  EXPECT_EQ(get("f").substr(4090, 12), std::string("xxxxxxagain\0", 12));
+  EXPECT_TRUE(file->punch_hole(4096, 8192));
+  EXPECT_TRUE(file->punch_hole(4096, 8192)) << "a hole may be punched again";
+  EXPECT_EQ(get("f"), page + zeros + zeros + "end");
+}
+
+TEST_P(VfsContract, AHoleIsMadeOfUnitsInsideTheFile) {
+  const auto file = open("f");
+  const std::string contents(10'000, 'x');
+  ASSERT_TRUE(file->append(as_byte_view(contents)));
+  EXPECT_EQ(code(file->punch_hole(1, 4096)), ErrorCode::invalid_argument);
+  EXPECT_EQ(code(file->punch_hole(0, 100)), ErrorCode::invalid_argument);
+  EXPECT_EQ(code(file->punch_hole(8192, 4096)), ErrorCode::invalid_argument) << "beyond the end";
+  EXPECT_EQ(code(file->punch_hole(12'288, 0)), ErrorCode::invalid_argument);
+  EXPECT_EQ(code(file->punch_hole(std::uint64_t{1} << 63, 4096)), ErrorCode::invalid_argument);
+  EXPECT_EQ(code(file->punch_hole(4096, ~std::uint64_t{4095})), ErrorCode::invalid_argument);
+  EXPECT_TRUE(file->punch_hole(4096, 0)) << "punching nothing does nothing";
+  EXPECT_FALSE(open("f", OpenMode::read)->punch_hole(0, 4096)) << "it is a change";
+  EXPECT_EQ(get("f"), contents);
+}
+
 TEST_P(VfsContract, SyncsFilesAndDirectories) {
   const auto file = open("f");
   ASSERT_TRUE(file->append(as_byte_view("x")));
@@ -265,6 +302,7 @@ TEST_P(VfsContract, AClosedFileRefusesEverything) {
   EXPECT_EQ(code(file->sync_data()), ErrorCode::invalid_argument);
   EXPECT_EQ(code(file->size()), ErrorCode::invalid_argument);
   EXPECT_EQ(code(file->truncate(0)), ErrorCode::invalid_argument);
+  EXPECT_EQ(code(file->punch_hole(0, 0)), ErrorCode::invalid_argument);
   EXPECT_EQ(code(file->map(0, 0)), ErrorCode::invalid_argument);
 }
 

@@ -21,6 +21,7 @@ struct DiskCounts {
   std::uint64_t created_dir_count = 0;  // also of folders that were there
   std::uint64_t write_count = 0;
   std::uint64_t written_size = 0;
+  std::uint64_t punch_count = 0;
   std::uint64_t synced_file_count = 0;
   std::uint64_t synced_dir_count = 0;
   std::uint64_t rename_count = 0;
@@ -35,7 +36,7 @@ struct DiskCounts {
 
   // Calls that may have changed something.
   std::uint64_t change_count() const {
-    return created_file_count + created_dir_count + write_count + synced_file_count +
+    return created_file_count + created_dir_count + write_count + punch_count + synced_file_count +
            synced_dir_count + rename_count + link_count + remove_count + lock_count;
   }
   friend bool operator==(const DiskCounts&, const DiskCounts&) = default;

@@ -66,6 +66,11 @@ void SimDisk::set_links(bool has_links) {
   has_links_ = has_links;
 }
 
+void SimDisk::set_holes(bool has_holes) {
+  const std::lock_guard guard(mutex_);
+  has_holes_ = has_holes;
+}
+
 void SimDisk::set_recording(bool recording) {
   const std::lock_guard guard(mutex_);
   recording_ = recording;

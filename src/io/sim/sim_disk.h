@@ -63,6 +63,10 @@ class SimDisk final : public Vfs {
   void set_capacity(std::uint64_t size);
   // Without links, link() and exchange() are unsupported, as on FAT and some network drives.
   void set_links(bool has_links);
+  // Without holes, punch_hole() is unsupported, as on NFS before 4.2. Where there are any,
+  // one is a write of zeros: each sector of it is kept or lost by itself. The capacity
+  // counts the sizes of files, so that it gives no room back.
+  void set_holes(bool has_holes);
   // Recording costs time; a disk that is only read back can do without.
   void set_recording(bool recording);
   // Puts a note of the driver between the operations.
@@ -111,6 +115,9 @@ class SimDisk final : public Vfs {
   Status write(NodeId node, const std::string& path, std::uint64_t offset, ByteView data);
   Status set_size(NodeId node, const std::string& path, std::uint64_t size);
   Status extend(NodeId node, const std::string& path, std::uint64_t from, std::uint64_t to);
+  Status punch(NodeId node, const std::string& path, std::uint64_t offset, std::uint64_t size);
+  // Writes what a call that fails so, or does not, writes of `data`.
+  Status put(NodeId node, std::uint64_t offset, ByteView data, const std::optional<Error>& failure);
   Status sync(NodeId node, OpKind kind, std::string_view path);
   Result<Bytes> map(NodeId node, const std::string& path, std::uint64_t offset, std::size_t size);
   void show_through_mappings(const DiskOp& op);
@@ -123,6 +130,7 @@ class SimDisk final : public Vfs {
   std::uint64_t seed_;
   std::optional<std::uint64_t> capacity_;
   bool has_links_ = true;
+  bool has_holes_ = true;
   bool recording_ = true;
   std::vector<std::weak_ptr<Mapping>> mappings_;
   std::set<std::string, std::less<>> locks_;

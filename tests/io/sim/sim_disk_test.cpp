@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 namespace varve::sim {
 namespace {
@@ -40,7 +41,8 @@ TEST(SimDisk, EveryCallCountsAndCanFail) {
     results.push_back((*file)->write_at(0, as_byte_view("x")).ok());
     results.push_back((*file)->read_at(0, out).ok());
     results.push_back((*file)->size().ok());
-    results.push_back((*file)->truncate(1).ok());
+    results.push_back((*file)->truncate(4096).ok());
+    results.push_back((*file)->punch_hole(0, 4096).ok());
     results.push_back((*file)->sync_data().ok());
     results.push_back((*file)->close().ok());
     results.push_back(disk.create_dir("d").ok());
@@ -135,6 +137,49 @@ TEST(SimDisk, ExtendingZeroesWhatAFailedAppendLeftAndNeverCuts) {
     EXPECT_EQ(*file->size(), std::max<std::uint64_t>(size_before, 100));
     EXPECT_EQ(file->read_all(9999)->slice(0, 100).text(), "committed." + std::string(90, '\0'));
   }
+}
+
+TEST(SimDisk, AFailedPunchMayHaveDoneNothingAPartOrAll) {
+  const std::string page(4096, 'x');
+  const std::pair<Effect, std::size_t> cases[] = {
+      {Effect::none, 0}, {Effect::part, 2048}, {Effect::all, 4096}};
+  for (const auto& [effect, zero_count] : cases) {
+    SimDisk disk;
+    const auto file = *disk.open("f", OpenMode::create);
+    ASSERT_TRUE(file->append(as_byte_view(page)));
+    const auto mapped = file->map(0, 4096);
+    ASSERT_TRUE(mapped);
+    const std::uint64_t op_number = disk.op_count() + 1;
+    disk.set_fault(Fault{.op_number = op_number, .effect = effect});
+    EXPECT_EQ(file->punch_hole(0, 4096).error().message(),
+              "f: punching a hole failed: simulated io at operation " + std::to_string(op_number));
+    const std::string expected = std::string(zero_count, '\0') + page.substr(zero_count);
+    EXPECT_EQ(file->read_all(9999)->text(), expected);
+    EXPECT_EQ(mapped->text(), expected);
+  }
+}
+
+TEST(SimDisk, ADiskWithoutHolesRefusesThemAndChangesNothing) {
+  SimDisk disk;
+  const auto file = *disk.open("f", OpenMode::create);
+  const std::string page(4096, 'x');
+  ASSERT_TRUE(file->append(as_byte_view(page)));
+  disk.set_holes(false);
+  const std::size_t log_size = disk.log().size();
+  EXPECT_EQ(file->punch_hole(0, 4096).error().code(), ErrorCode::unsupported);
+  EXPECT_EQ(disk.log().size(), log_size);
+  EXPECT_EQ(file->read_all(9999)->text(), page);
+  disk.set_holes(true);
+  EXPECT_TRUE(file->punch_hole(0, 4096));
+}
+
+TEST(SimDisk, AHoleGivesNoRoomBackAndNeedsNone) {
+  SimDisk disk;
+  const auto file = *disk.open("f", OpenMode::create);
+  ASSERT_TRUE(file->extend_written(8192));
+  disk.set_capacity(8000);
+  EXPECT_TRUE(file->punch_hole(0, 4096)) << "a disk that is more than full";
+  EXPECT_EQ(*disk.free_space("."), 0u);
 }
 
 TEST(SimDisk, AnAbsurdOffsetIsAFullDisk) {
