@@ -292,6 +292,65 @@ TEST_P(VfsContract, OneWriterAtATime) {
   EXPECT_TRUE(vfs().lock_writer(path("lock")));
 }
 
+TEST_P(VfsContract, ASlotHasOneHolder) {
+  put("readers", "");
+  auto first = vfs().lock_slot(path("readers"), 3);
+  ASSERT_TRUE(first) << first.error().message();
+  EXPECT_EQ(code(vfs().lock_slot(path("readers"), 3)), ErrorCode::busy);
+  EXPECT_TRUE(*vfs().is_slot_locked(path("readers"), 3)) << "also for who holds it";
+  for (const std::uint32_t other : {0u, 2u, 4u, 0xffff'ffffu}) {
+    EXPECT_FALSE(*vfs().is_slot_locked(path("readers"), other)) << other;
+    const auto lock = vfs().lock_slot(path("readers"), other);
+    EXPECT_TRUE(lock) << lock.error().message();
+    EXPECT_TRUE(*vfs().is_slot_locked(path("readers"), other)) << other;
+  }
+  EXPECT_FALSE(*vfs().is_slot_locked(path("readers"), 4)) << "asking takes nothing";
+  first->reset();
+  EXPECT_FALSE(*vfs().is_slot_locked(path("readers"), 3));
+  EXPECT_TRUE(vfs().lock_slot(path("readers"), 3));
+  EXPECT_EQ(get("readers"), "") << "nothing is written";
+}
+
+TEST_P(VfsContract, SlotsNeedAFile) {
+  ASSERT_TRUE(vfs().create_dir(path("d")));
+  EXPECT_EQ(code(vfs().lock_slot(path("absent"), 0)), ErrorCode::not_found);
+  EXPECT_EQ(code(vfs().is_slot_locked(path("absent"), 0)), ErrorCode::not_found);
+  EXPECT_EQ(code(vfs().lock_slot(path("d"), 0)), ErrorCode::invalid_argument);
+  EXPECT_EQ(code(vfs().is_slot_locked(path("d"), 0)), ErrorCode::invalid_argument);
+  EXPECT_FALSE(*vfs().exists(path("absent"))) << "none is made";
+}
+
+TEST_P(VfsContract, SlotsBelongToTheFileNotToItsName) {
+  put("a", "");
+  const auto lock = vfs().lock_slot(path("a"), 0);
+  ASSERT_TRUE(lock);
+  ASSERT_TRUE(vfs().rename(path("a"), path("b")));
+  put("a", "");
+  EXPECT_TRUE(*vfs().is_slot_locked(path("b"), 0));
+  EXPECT_FALSE(*vfs().is_slot_locked(path("a"), 0));
+  // Who opens and closes the file meanwhile releases nothing.
+  EXPECT_EQ(get("b"), "");
+  EXPECT_EQ(code(vfs().lock_slot(path("b"), 0)), ErrorCode::busy);
+}
+
+TEST_P(VfsContract, SlotsAndTheLockOfAWriterDoNotMeet) {
+  put("f", "");
+  for (const std::uint32_t index : {0u, 0xffff'ffffu}) {
+    auto writer = vfs().lock_writer(path("f"));
+    ASSERT_TRUE(writer) << writer.error().message();
+    EXPECT_FALSE(*vfs().is_slot_locked(path("f"), index));
+    auto slot = vfs().lock_slot(path("f"), index);
+    ASSERT_TRUE(slot) << slot.error().message();
+    EXPECT_EQ(code(vfs().lock_writer(path("f"))), ErrorCode::busy);
+    writer->reset();
+    EXPECT_TRUE(*vfs().is_slot_locked(path("f"), index));
+    writer = vfs().lock_writer(path("f"));
+    EXPECT_TRUE(writer) << "a slot keeps no writer out";
+    slot->reset();
+    EXPECT_EQ(code(vfs().lock_writer(path("f"))), ErrorCode::busy);
+  }
+}
+
 TEST_P(VfsContract, AClosedFileRefusesEverything) {
   const auto file = open("f");
   ASSERT_TRUE(file->close());

@@ -60,7 +60,8 @@ std::ostream& operator<<(std::ostream& out, const DiskCounts& counts) {
              << counts.rename_count << ", linked " << counts.link_count << ", removed "
              << counts.remove_count << ", locked " << counts.lock_count << "; opened "
              << counts.opened_file_count << ", read " << counts.read_size << " bytes, looked at "
-             << counts.info_count << ", listed " << counts.list_count;
+             << counts.info_count << ", listed " << counts.list_count << ", took "
+             << counts.slot_lock_count << " slots, asked for " << counts.slot_check_count;
 }
 
 DiskCounts CountingVfs::counts() const {
@@ -176,6 +177,19 @@ Result<std::unique_ptr<WriterLock>> CountingVfs::lock_writer(std::string_view pa
   announce(path);
   add(&DiskCounts::lock_count);
   return below_.lock_writer(path);
+}
+
+Result<std::unique_ptr<SlotLock>> CountingVfs::lock_slot(std::string_view path,
+                                                         std::uint32_t index) {
+  announce(path);
+  add(&DiskCounts::slot_lock_count);
+  return below_.lock_slot(path, index);
+}
+
+Result<bool> CountingVfs::is_slot_locked(std::string_view path, std::uint32_t index) {
+  announce(path);
+  add(&DiskCounts::slot_check_count);
+  return below_.is_slot_locked(path, index);
 }
 
 }  // namespace varve::test

@@ -33,6 +33,8 @@ struct DiskCounts {
   std::uint64_t read_size = 0;
   std::uint64_t info_count = 0;
   std::uint64_t list_count = 0;
+  std::uint64_t slot_lock_count = 0;  // leaves no trace on a disk
+  std::uint64_t slot_check_count = 0;
 
   // Calls that may have changed something.
   std::uint64_t change_count() const {
@@ -68,6 +70,8 @@ class CountingVfs final : public Vfs {
   Status sync_data(std::span<File* const> files) override;
   Result<std::uint64_t> free_space(std::string_view path) override;
   Result<std::unique_ptr<WriterLock>> lock_writer(std::string_view path) override;
+  Result<std::unique_ptr<SlotLock>> lock_slot(std::string_view path, std::uint32_t index) override;
+  Result<bool> is_slot_locked(std::string_view path, std::uint32_t index) override;
 
  private:
   friend class CountingFile;

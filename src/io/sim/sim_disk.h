@@ -45,6 +45,9 @@ struct Fault {
   Effect effect = Effect::by_seed;
 };
 
+template <class Kind>
+class SimLock;
+
 class SimDisk final : public Vfs {
  public:
   static constexpr std::uint64_t kFileSizeMax = std::uint64_t{1} << 36;
@@ -92,15 +95,19 @@ class SimDisk final : public Vfs {
   Result<std::uint64_t> free_space(std::string_view path) override;
   // Keeps no file at `path`; a crash frees it, as the end of a process does.
   Result<std::unique_ptr<WriterLock>> lock_writer(std::string_view path) override;
+  Result<std::unique_ptr<SlotLock>> lock_slot(std::string_view path, std::uint32_t index) override;
+  Result<bool> is_slot_locked(std::string_view path, std::uint32_t index) override;
 
  private:
   friend class SimFile;
-  friend class SimWriterLock;
+  template <class Kind>
+  friend class SimLock;
   struct Mapping;
 
   // Counts a call; the error it must fail with, if it must.
   std::optional<Error> enter(std::string_view path, const char* what);
   static Status status_of(const std::optional<Error>& failure);
+  static Error no_such(std::string_view path);
   void record(DiskOp op);
   // Applies a change to the view, shows it through mappings, and records it.
   void change(DiskOp op);
@@ -122,6 +129,9 @@ class SimDisk final : public Vfs {
   Result<Bytes> map(NodeId node, const std::string& path, std::uint64_t offset, std::size_t size);
   void show_through_mappings(const DiskOp& op);
 
+  // What a slot is called in `locks_`; the file must exist. In sim_disk_locks.cpp.
+  Result<std::string> slot_key(std::string_view path, std::uint32_t index) const;
+
   mutable std::mutex mutex_;
   DiskImage view_;
   OpLog log_;
@@ -133,7 +143,7 @@ class SimDisk final : public Vfs {
   bool has_holes_ = true;
   bool recording_ = true;
   std::vector<std::weak_ptr<Mapping>> mappings_;
-  std::set<std::string, std::less<>> locks_;
+  std::set<std::string, std::less<>> locks_;  // of writers and slots
 };
 
 }  // namespace varve::sim

@@ -54,6 +54,8 @@ TEST(SimDisk, EveryCallCountsAndCanFail) {
     results.push_back(disk.sync_dir(".").ok());
     results.push_back(disk.free_space(".").ok());
     results.push_back(disk.lock_writer("lock").ok());
+    results.push_back(disk.lock_slot("f", 0).ok());
+    results.push_back(disk.is_slot_locked("f", 0).ok());
     results.push_back(disk.remove("f").ok());
     results.push_back(disk.remove_dir("d").ok());
     return results;
@@ -209,6 +211,30 @@ TEST(SimDisk, CuttingOffAMappedPartIsRefused) {
   EXPECT_FALSE(disk.open("f", OpenMode::replace));
   mapped = Bytes();
   EXPECT_TRUE(file->truncate(0));
+}
+
+TEST(SimDisk, ASlotThatCouldNotBeTakenIsFree) {
+  for (const Effect effect : {Effect::none, Effect::all}) {
+    SimDisk disk;
+    ASSERT_TRUE(disk.open("readers", OpenMode::create));
+    disk.set_fault(Fault{.op_number = disk.op_count() + 1, .effect = effect});
+    const auto slot = disk.lock_slot("readers", 7);
+    EXPECT_EQ(slot.error().message(), "readers: taking a slot failed: simulated io at operation 2");
+    EXPECT_FALSE(*disk.is_slot_locked("readers", 7));
+    EXPECT_TRUE(disk.lock_slot("readers", 7));
+  }
+}
+
+TEST(SimDisk, ACrashFreesLocks) {
+  SimDisk disk;
+  ASSERT_TRUE(disk.open("f", OpenMode::create));
+  const auto slot = disk.lock_slot("f", 7);
+  const auto writer = disk.lock_writer("f");
+  ASSERT_TRUE(slot && writer);
+  SimDisk after(disk.image());
+  EXPECT_FALSE(*after.is_slot_locked("f", 7));
+  EXPECT_TRUE(after.lock_slot("f", 7));
+  EXPECT_TRUE(after.lock_writer("f"));
 }
 
 TEST(SimDisk, RecordsWhatHappened) {
