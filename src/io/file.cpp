@@ -114,6 +114,23 @@ Status File::extend_written(std::uint64_t size) {
   return {};
 }
 
+Status File::punch_hole(std::uint64_t offset, std::uint64_t size) {
+  VARVE_TRY(check_writable());
+  VARVE_TRY(check_range(offset, size));
+  if (offset % kHoleAlignment != 0 || size % kHoleAlignment != 0) {
+    return invalid_argument(fmt::format("{}: a hole at offset {} of size {} is not in units of {}",
+                                        path_, offset, size, kHoleAlignment));
+  }
+  VARVE_ASSIGN(const std::uint64_t file_size, end());
+  if (offset + size > file_size) {
+    return invalid_argument(
+        fmt::format("{}: a hole at offset {} of size {} reaches beyond the end at {}", path_,
+                    offset, size, file_size));
+  }
+  if (size == 0) return {};
+  return do_punch_hole(offset, size);
+}
+
 Status File::sync(bool data_only) {
   VARVE_TRY(check_writable());
   // Latched first and released on success alone, so that nothing that goes wrong on

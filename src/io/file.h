@@ -50,6 +50,13 @@ class File {
   // such blocks later syncs faster than extending, and cannot run out of space.
   // No effect if the file is that large already. Durable only after a sync.
   Status extend_written(std::uint64_t size);
+  // Gives the space of [offset, offset + size) back; it reads as zeros afterwards and
+  // the size of the file stays. Both are multiples of kHoleAlignment, inside the file.
+  // unsupported where the file system cannot. After a failure any part may be zeros;
+  // a crash may bring bytes back until a sync. A later write there takes space again
+  // and may run out of it, even where extend_written() had been.
+  Status punch_hole(std::uint64_t offset, std::uint64_t size);
+  static constexpr std::uint64_t kHoleAlignment = 4096;
 
   // Makes contents and size durable (not the name: that is Vfs::sync_dir).
   Status sync_data();
@@ -76,6 +83,7 @@ class File {
   virtual Status do_write(std::uint64_t offset, ByteView data) = 0;
   virtual Status do_truncate(std::uint64_t size) = 0;
   virtual Status do_extend_written(std::uint64_t from, std::uint64_t to) = 0;
+  virtual Status do_punch_hole(std::uint64_t offset, std::uint64_t size) = 0;
   virtual Status do_sync(bool data_only) = 0;
   virtual Result<std::uint64_t> do_size() const = 0;
   virtual Result<Bytes> do_map(std::uint64_t offset, std::size_t size) const = 0;

@@ -29,7 +29,7 @@ Result<PosixDescriptor> open_posix_descriptor(std::string_view path, int flags) 
     }
     // What opening a pipe or a device for writing says.
     if (failure == ENXIO) return invalid_argument(fmt::format("{}: not an ordinary file", path));
-    return posix_error(failure, path, "open");
+    return posix_error(failure, path, writes ? "open for writing" : "open");
   }
   struct stat info;
   if (::fstat(descriptor.number(), &info) != 0) return posix_error(errno, path, "open");

@@ -106,6 +106,19 @@ class PosixFile final : public File {
     return {};
   }
 
+  Status do_punch_hole(std::uint64_t offset, std::uint64_t size) override {
+    // What was punched before a signal stays so: each attempt has less to do.
+    const int punched = retry_on_eintr([&] {
+      return ::fallocate(descriptor_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                         static_cast<off_t>(offset), static_cast<off_t>(size));
+    });
+    if (punched != 0) {
+      return posix_error(errno, path(),
+                         fmt::format("punching a hole of {} bytes at offset {}", size, offset));
+    }
+    return {};
+  }
+
   Status do_sync(bool data_only) override {
     // Never repeated, not even after EINTR: a sync that failed once says nothing
     // true the second time (see File).

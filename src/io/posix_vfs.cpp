@@ -118,6 +118,14 @@ class PosixVfs final : public Vfs {
   Result<std::unique_ptr<WriterLock>> lock_writer(std::string_view path) override {
     return lock_posix_writer(path);
   }
+
+  Result<std::unique_ptr<SlotLock>> lock_slot(std::string_view path, std::uint32_t index) override {
+    return lock_posix_slot(path, index);
+  }
+
+  Result<bool> is_slot_locked(std::string_view path, std::uint32_t index) override {
+    return is_posix_slot_locked(path, index);
+  }
 };
 
 Result<FileKind> kind_of_entry(std::string_view path, DIR* dir, const dirent& entry) {

@@ -59,6 +59,13 @@ class WriterLock {
   virtual ~WriterLock() = default;
 };
 
+// One of the numbered places in a file, held by one open file description. Released
+// by the destructor and, whatever happens, by the end of the process.
+class SlotLock {
+ public:
+  virtual ~SlotLock() = default;
+};
+
 class Vfs {
  public:
   virtual ~Vfs() = default;
@@ -98,6 +105,15 @@ class Vfs {
   // one has it. A lock whose holder died is free. Readers take no lock. It must not
   // lie inside a directory that is renamed or exchanged while it is held.
   virtual Result<std::unique_ptr<WriterLock>> lock_writer(std::string_view path) = 0;
+
+  // Takes slot `index` of the file `path`, which must exist and be writable, though
+  // nothing is written. busy if anybody holds it, in this process or another. Slots
+  // belong to the file and not to its name, and do not meet the lock of a writer.
+  virtual Result<std::unique_ptr<SlotLock>> lock_slot(std::string_view path,
+                                                      std::uint32_t index) = 0;
+  // Whether anybody holds slot `index`, this process included. Takes nothing, so that
+  // asking is in nobody's way, and the file need only be readable.
+  virtual Result<bool> is_slot_locked(std::string_view path, std::uint32_t index) = 0;
 };
 
 // The real disk. One for the whole process; stateless.

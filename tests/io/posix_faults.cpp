@@ -1,5 +1,6 @@
 #include "io/posix_faults.h"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -72,6 +73,10 @@ int fdatasync(int fd) {
 int fsync(int fd) { return fails(Call::fsync) ? -1 : static_cast<int>(syscall(SYS_fsync, fd)); }
 int ftruncate(int fd, off_t size) noexcept {
   return fails(Call::ftruncate) ? -1 : static_cast<int>(syscall(SYS_ftruncate, fd, size));
+}
+int fallocate(int fd, int mode, off_t offset, off_t size) {
+  if (fails(Call::fallocate)) return -1;
+  return static_cast<int>(syscall(SYS_fallocate, fd, mode, offset, size));
 }
 // As on Linux, the descriptor is gone even if close() fails.
 int close(int fd) {

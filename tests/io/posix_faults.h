@@ -1,16 +1,16 @@
 // Makes system calls of this test program misbehave.
 //
-// The program defines pread(), pwrite(), fdatasync(), fsync(), ftruncate() and
-// close() itself, which takes precedence over the C library's; each does the real
-// call unless a fault was asked for. So the product's own loops are tested without
-// a hook in them. Faults and counts belong to the calling thread.
+// The program defines pread(), pwrite(), fdatasync(), fsync(), ftruncate(),
+// fallocate() and close() itself, which takes precedence over the C library's; each
+// does the real call unless a fault was asked for. So the product's own loops are
+// tested without a hook in them. Faults and counts belong to the calling thread.
 #pragma once
 
 #include <cstddef>
 
 namespace varve::test {
 
-enum class Call { pread, pwrite, fdatasync, fsync, ftruncate, close, kCount };
+enum class Call { pread, pwrite, fdatasync, fsync, ftruncate, fallocate, close, kCount };
 
 class PosixFaults {
  public:

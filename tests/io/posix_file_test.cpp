@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <new>
+#include <random>
 #include <string>
 
 #include "io/posix_faults.h"
@@ -85,6 +86,7 @@ TEST_F(PosixFile, AfterAFailedSyncNothingIsWrittenOrSyncedAgain) {
   EXPECT_FALSE(file->append(as_byte_view("abc")));
   EXPECT_FALSE(file->truncate(0));
   EXPECT_FALSE(file->extend_written(100));
+  EXPECT_EQ(file->punch_hole(0, 0).error().code(), ErrorCode::io);
   EXPECT_EQ(faults_.count(Call::fdatasync), 1);
   EXPECT_EQ(faults_.count(Call::fsync), 0);
   EXPECT_EQ(file->read_all(100)->text(), "abc") << "reading is still allowed";
@@ -134,6 +136,59 @@ TEST_F(PosixFile, ExtendedSpaceIsWrittenNotOnlyReserved) {
   EXPECT_EQ(all->slice(4), Bytes::copy_of(std::string(599'996, '\0')));
   ASSERT_TRUE(file->extend_written(10)) << "never cuts";
   EXPECT_EQ(*file->size(), 600'000u);
+}
+
+TEST_F(PosixFile, AHoleGivesItsSpaceBack) {
+  constexpr std::size_t kSize = 1 << 20;
+  // Noise, so that no file system packs it.
+  std::string noise(kSize, '\0');
+  std::mt19937 random(1);
+  for (char& c : noise) c = static_cast<char>(random());
+  const auto file = open();
+  ASSERT_TRUE(file->append(as_byte_view(noise)));
+  ASSERT_TRUE(file->sync_all()) << "blocks are counted when they are written";
+  const auto block_count = [&] {
+    struct stat info;
+    EXPECT_EQ(stat(dir_.file("f").c_str(), &info), 0);
+    return info.st_blocks;
+  };
+  const auto before = block_count();
+  const Status punched = file->punch_hole(kSize / 4, kSize / 2);
+  if (!punched && punched.error().code() == ErrorCode::unsupported) {
+    GTEST_SKIP() << punched.error().message();
+  }
+  ASSERT_TRUE(punched) << punched.error().message();
+  ASSERT_TRUE(file->sync_all());
+  // The file system may need a block or two for its own notes.
+  EXPECT_LT(block_count(), before - static_cast<blkcnt_t>(kSize / 2 / 512) + 64);
+  EXPECT_EQ(*file->size(), kSize);
+}
+
+TEST_F(PosixFile, AnInterruptedPunchIsTriedAgain) {
+  const auto file = open();
+  ASSERT_TRUE(file->truncate(8192));
+  faults_.fail(Call::fallocate, EINTR, 2);
+  const Status punched = file->punch_hole(0, 4096);
+  EXPECT_EQ(faults_.count(Call::fallocate), 3);
+  EXPECT_TRUE(punched || punched.error().code() == ErrorCode::unsupported)
+      << punched.error().message();
+}
+
+TEST_F(PosixFile, APunchThatCannotBeIsUnsupportedAndChangesNothing) {
+  const auto file = open();
+  const std::string page(4096, 'x');
+  ASSERT_TRUE(file->append(as_byte_view(page)));
+  for (const int failure : {EOPNOTSUPP, ENOSYS}) {
+    faults_.fail(Call::fallocate, failure);
+    EXPECT_EQ(file->punch_hole(0, 4096).error().code(), ErrorCode::unsupported);
+  }
+  faults_.fail(Call::fallocate, EIO);
+  const Status failed = file->punch_hole(0, 4096);
+  EXPECT_EQ(failed.error().message(),
+            dir_.file("f") +
+                ": punching a hole of 4096 bytes at offset 0 failed: Input/output error (EIO)");
+  EXPECT_EQ(file->read_all(9999)->text(), page);
+  EXPECT_TRUE(file->sync_data()) << "a punch that failed does not latch";
 }
 
 TEST_F(PosixFile, ADirectoryOrADeviceIsNotAFile) {
@@ -192,6 +247,7 @@ TEST_F(PosixFile, ASyncThatThrowsLatchesToo) {
     Status do_write(std::uint64_t, ByteView) override { return {}; }
     Status do_truncate(std::uint64_t) override { return {}; }
     Status do_extend_written(std::uint64_t, std::uint64_t) override { return {}; }
+    Status do_punch_hole(std::uint64_t, std::uint64_t) override { return {}; }
     Status do_sync(bool) override {
       if (!std::exchange(thrown_, true)) throw std::bad_alloc();
       return {};

@@ -6,49 +6,22 @@
 
 #include <string>
 
+#include "io/lock_holder.h"
 #include "io/vfs.h"
 #include "support/scratch_dir.h"
 
 namespace varve {
 namespace {
 
-// A child that takes the lock, says so, and waits to be killed.
-class Holder {
- public:
-  explicit Holder(const std::string& path) {
-    int ready[2];
-    if (pipe(ready) != 0) return;
-    pid_ = fork();
-    if (pid_ == 0) {
-      const auto lock = posix_vfs().lock_writer(path);
-      const char answer = lock ? 'y' : 'n';
-      if (write(ready[1], &answer, 1) == 1) pause();
-      _exit(0);
-    }
-    char answer = 'n';
-    has_lock_ = read(ready[0], &answer, 1) == 1 && answer == 'y';
-    ::close(ready[0]);
-    ::close(ready[1]);
-  }
-  ~Holder() { kill_now(); }
+using test::LockHolder;
 
-  void kill_now() {
-    if (pid_ <= 0) return;
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-    pid_ = 0;
-  }
-  bool has_lock() const { return has_lock_; }
-  pid_t pid() const { return pid_; }
-
- private:
-  pid_t pid_ = 0;
-  bool has_lock_ = false;
-};
+auto writer_of(const std::string& path) {
+  return [path] { return posix_vfs().lock_writer(path); };
+}
 
 TEST(PosixLock, ASecondProcessIsToldWhoHoldsIt) {
   const test::ScratchDir dir;
-  Holder holder(dir.file("lock"));
+  LockHolder holder(writer_of(dir.file("lock")));
   ASSERT_TRUE(holder.has_lock());
   const auto lock = posix_vfs().lock_writer(dir.file("lock"));
   ASSERT_FALSE(lock);
@@ -60,7 +33,7 @@ TEST(PosixLock, ASecondProcessIsToldWhoHoldsIt) {
 
 TEST(PosixLock, ADeadHolderIsNoObstacle) {
   const test::ScratchDir dir;
-  Holder holder(dir.file("lock"));
+  LockHolder holder(writer_of(dir.file("lock")));
   ASSERT_TRUE(holder.has_lock());
   holder.kill_now();
   const auto lock = posix_vfs().lock_writer(dir.file("lock"));
@@ -108,7 +81,7 @@ TEST(PosixLock, ALinkIsNotWrittenThrough) {
 TEST(PosixLock, ReadersNeedNone) {
   const test::ScratchDir dir;
   ASSERT_TRUE((*posix_vfs().open(dir.file("world"), OpenMode::create))->append(as_byte_view("w")));
-  Holder holder(dir.file("lock"));
+  LockHolder holder(writer_of(dir.file("lock")));
   ASSERT_TRUE(holder.has_lock());
   const auto file = posix_vfs().open(dir.file("world"), OpenMode::read);
   ASSERT_TRUE(file);

@@ -118,6 +118,43 @@ TEST_P(VfsContract, ExtendsWithZerosAndNeverCuts) {
   EXPECT_EQ(*file->append(as_byte_view("y")), 3u);
 }
 
+TEST_P(VfsContract, AHoleReadsAsZerosAndTheSizeStays) {
+  const auto file = open("f");
+  const std::string page(4096, 'x');
+  const std::string zeros(4096, '\0');
+  ASSERT_TRUE(file->append(as_byte_view(page + page + page)));
+  const auto mapped = file->map(4000, 200);
+  ASSERT_TRUE(mapped);
+  const Status punched = file->punch_hole(4096, 4096);
+  if (!punched && punched.error().code() == ErrorCode::unsupported) {
+    GTEST_SKIP() << punched.error().message();
+  }
+  ASSERT_TRUE(punched) << punched.error().message();
+  EXPECT_EQ(get("f"), page + zeros + page);
+  EXPECT_EQ(mapped->text(), page.substr(0, 96) + zeros.substr(0, 104)) << "it shows through";
+  EXPECT_EQ(*file->append(as_byte_view("end")), 3 * 4096u);
+  ASSERT_TRUE(file->write_at(4096, as_byte_view("again")));
+  EXPECT_EQ(get("f").substr(4090, 12), std::string("xxxxxxagain\0", 12));
+  EXPECT_TRUE(file->punch_hole(4096, 8192));
+  EXPECT_TRUE(file->punch_hole(4096, 8192)) << "a hole may be punched again";
+  EXPECT_EQ(get("f"), page + zeros + zeros + "end");
+}
+
+TEST_P(VfsContract, AHoleIsMadeOfUnitsInsideTheFile) {
+  const auto file = open("f");
+  const std::string contents(10'000, 'x');
+  ASSERT_TRUE(file->append(as_byte_view(contents)));
+  EXPECT_EQ(code(file->punch_hole(1, 4096)), ErrorCode::invalid_argument);
+  EXPECT_EQ(code(file->punch_hole(0, 100)), ErrorCode::invalid_argument);
+  EXPECT_EQ(code(file->punch_hole(8192, 4096)), ErrorCode::invalid_argument) << "beyond the end";
+  EXPECT_EQ(code(file->punch_hole(12'288, 0)), ErrorCode::invalid_argument);
+  EXPECT_EQ(code(file->punch_hole(std::uint64_t{1} << 63, 4096)), ErrorCode::invalid_argument);
+  EXPECT_EQ(code(file->punch_hole(4096, ~std::uint64_t{4095})), ErrorCode::invalid_argument);
+  EXPECT_TRUE(file->punch_hole(4096, 0)) << "punching nothing does nothing";
+  EXPECT_FALSE(open("f", OpenMode::read)->punch_hole(0, 4096)) << "it is a change";
+  EXPECT_EQ(get("f"), contents);
+}
+
 TEST_P(VfsContract, SyncsFilesAndDirectories) {
   const auto file = open("f");
   ASSERT_TRUE(file->append(as_byte_view("x")));
@@ -255,6 +292,65 @@ TEST_P(VfsContract, OneWriterAtATime) {
   EXPECT_TRUE(vfs().lock_writer(path("lock")));
 }
 
+TEST_P(VfsContract, ASlotHasOneHolder) {
+  put("readers", "");
+  auto first = vfs().lock_slot(path("readers"), 3);
+  ASSERT_TRUE(first) << first.error().message();
+  EXPECT_EQ(code(vfs().lock_slot(path("readers"), 3)), ErrorCode::busy);
+  EXPECT_TRUE(*vfs().is_slot_locked(path("readers"), 3)) << "also for who holds it";
+  for (const std::uint32_t other : {0u, 2u, 4u, 0xffff'ffffu}) {
+    EXPECT_FALSE(*vfs().is_slot_locked(path("readers"), other)) << other;
+    const auto lock = vfs().lock_slot(path("readers"), other);
+    EXPECT_TRUE(lock) << lock.error().message();
+    EXPECT_TRUE(*vfs().is_slot_locked(path("readers"), other)) << other;
+  }
+  EXPECT_FALSE(*vfs().is_slot_locked(path("readers"), 4)) << "asking takes nothing";
+  first->reset();
+  EXPECT_FALSE(*vfs().is_slot_locked(path("readers"), 3));
+  EXPECT_TRUE(vfs().lock_slot(path("readers"), 3));
+  EXPECT_EQ(get("readers"), "") << "nothing is written";
+}
+
+TEST_P(VfsContract, SlotsNeedAFile) {
+  ASSERT_TRUE(vfs().create_dir(path("d")));
+  EXPECT_EQ(code(vfs().lock_slot(path("absent"), 0)), ErrorCode::not_found);
+  EXPECT_EQ(code(vfs().is_slot_locked(path("absent"), 0)), ErrorCode::not_found);
+  EXPECT_EQ(code(vfs().lock_slot(path("d"), 0)), ErrorCode::invalid_argument);
+  EXPECT_EQ(code(vfs().is_slot_locked(path("d"), 0)), ErrorCode::invalid_argument);
+  EXPECT_FALSE(*vfs().exists(path("absent"))) << "none is made";
+}
+
+TEST_P(VfsContract, SlotsBelongToTheFileNotToItsName) {
+  put("a", "");
+  const auto lock = vfs().lock_slot(path("a"), 0);
+  ASSERT_TRUE(lock);
+  ASSERT_TRUE(vfs().rename(path("a"), path("b")));
+  put("a", "");
+  EXPECT_TRUE(*vfs().is_slot_locked(path("b"), 0));
+  EXPECT_FALSE(*vfs().is_slot_locked(path("a"), 0));
+  // Who opens and closes the file meanwhile releases nothing.
+  EXPECT_EQ(get("b"), "");
+  EXPECT_EQ(code(vfs().lock_slot(path("b"), 0)), ErrorCode::busy);
+}
+
+TEST_P(VfsContract, SlotsAndTheLockOfAWriterDoNotMeet) {
+  put("f", "");
+  for (const std::uint32_t index : {0u, 0xffff'ffffu}) {
+    auto writer = vfs().lock_writer(path("f"));
+    ASSERT_TRUE(writer) << writer.error().message();
+    EXPECT_FALSE(*vfs().is_slot_locked(path("f"), index));
+    auto slot = vfs().lock_slot(path("f"), index);
+    ASSERT_TRUE(slot) << slot.error().message();
+    EXPECT_EQ(code(vfs().lock_writer(path("f"))), ErrorCode::busy);
+    writer->reset();
+    EXPECT_TRUE(*vfs().is_slot_locked(path("f"), index));
+    writer = vfs().lock_writer(path("f"));
+    EXPECT_TRUE(writer) << "a slot keeps no writer out";
+    slot->reset();
+    EXPECT_EQ(code(vfs().lock_writer(path("f"))), ErrorCode::busy);
+  }
+}
+
 TEST_P(VfsContract, AClosedFileRefusesEverything) {
   const auto file = open("f");
   ASSERT_TRUE(file->close());
@@ -265,6 +361,7 @@ TEST_P(VfsContract, AClosedFileRefusesEverything) {
   EXPECT_EQ(code(file->sync_data()), ErrorCode::invalid_argument);
   EXPECT_EQ(code(file->size()), ErrorCode::invalid_argument);
   EXPECT_EQ(code(file->truncate(0)), ErrorCode::invalid_argument);
+  EXPECT_EQ(code(file->punch_hole(0, 0)), ErrorCode::invalid_argument);
   EXPECT_EQ(code(file->map(0, 0)), ErrorCode::invalid_argument);
 }
 

@@ -15,7 +15,7 @@ rules=(
   "byte order|$everywhere|^src/base/endian\.h$|(bswap_?(16|32|64)|std::byteswap|std::endian|__BYTE_ORDER__|<<[ ]*(24|40|48|56)([^0-9]|$))|$libc(hton[sl]|ntoh[sl]|hto[bl]e(16|32|64)|[bl]e(16|32|64)toh)[ ]*\\("
   "syncing|$everywhere|^src/io/posix_file\.cpp$|$libc(fsync|fdatasync|syncfs|sync_file_range|msync)[ ]*\\("
   "renaming|$everywhere|^src/io/posix_vfs\.cpp$|${global}rename[ ]*\\(|${libc}renameat2?[ ]*\\("
-  "locking|$everywhere|^src/io/posix_lock\.cpp$|${libc}(flock|lockf)[ ]*\\(|F_(OFD_)?SETLKW?([^A-Z]|$)|LOCK_EX"
+  "locking|$everywhere|^src/io/posix_lock\.cpp$|${libc}(flock|lockf)[ ]*\\(|F_(OFD_)?(SETLKW?|GETLK)([^A-Z]|$)|LOCK_EX"
   "the disk|src include|^src/io/posix_[a-z_]*\.cpp$|${global}(open|openat|creat|pread|pwrite|mmap|unlink|ftruncate|fallocate)[ ]*\\(|(^|[^A-Za-z0-9_])(fopen|[io]?fstream)([^A-Za-z0-9_]|$)"
 )
 
@@ -51,6 +51,7 @@ src/base/endian.h return __builtin_bswap32(value);
 src/io/posix_file.cpp if (::fdatasync(descriptor) != 0) return;
 src/io/posix_vfs.cpp ::rename(from, to);
 src/io/posix_lock.cpp ::fcntl(descriptor, F_OFD_SETLK, &all);
+src/io/posix_lock.cpp ::fcntl(descriptor, F_OFD_GETLK, &all);
 src/io/posix_file.cpp const int descriptor = ::open(path, flags);
 src/io/a.cpp vfs.rename(a, b); vfs->rename(a, b); return vfs.open(path);
 src/io/a.cpp Status PosixVfs::rename(std::string_view from)
@@ -76,6 +77,7 @@ tool/a.cpp std::filesystem::rename(a, b);
 src/store/a.cpp renameat2(AT_FDCWD, a, AT_FDCWD, b, 0);
 src/io/posix_vfs.cpp flock(descriptor, 2);
 src/journal/a.cpp fcntl(descriptor, F_SETLK, &all);
+src/io/posix_vfs.cpp ::fcntl(descriptor, F_OFD_GETLK, &all);
 src/store/a.cpp std::ofstream out(path);
 src/backend/a.cpp const int descriptor = ::open(path, flags);
 EOF

@@ -33,6 +33,10 @@ class CountingFile final : public File {
     vfs_.add(&DiskCounts::written_size, to - from);
     return below_->extend_written(to);
   }
+  Status do_punch_hole(std::uint64_t offset, std::uint64_t size) override {
+    vfs_.add(&DiskCounts::punch_count);
+    return below_->punch_hole(offset, size);
+  }
   Status do_sync(bool data_only) override {
     vfs_.add(&DiskCounts::synced_file_count);
     return data_only ? below_->sync_data() : below_->sync_all();
@@ -51,11 +55,13 @@ class CountingFile final : public File {
 std::ostream& operator<<(std::ostream& out, const DiskCounts& counts) {
   return out << "created " << counts.created_file_count << " files and " << counts.created_dir_count
              << " folders, wrote " << counts.written_size << " bytes in " << counts.write_count
-             << ", synced " << counts.synced_file_count << " files and " << counts.synced_dir_count
-             << " folders, renamed " << counts.rename_count << ", linked " << counts.link_count
-             << ", removed " << counts.remove_count << ", locked " << counts.lock_count
-             << "; opened " << counts.opened_file_count << ", read " << counts.read_size
-             << " bytes, looked at " << counts.info_count << ", listed " << counts.list_count;
+             << ", punched " << counts.punch_count << " holes, synced " << counts.synced_file_count
+             << " files and " << counts.synced_dir_count << " folders, renamed "
+             << counts.rename_count << ", linked " << counts.link_count << ", removed "
+             << counts.remove_count << ", locked " << counts.lock_count << "; opened "
+             << counts.opened_file_count << ", read " << counts.read_size << " bytes, looked at "
+             << counts.info_count << ", listed " << counts.list_count << ", took "
+             << counts.slot_lock_count << " slots, asked for " << counts.slot_check_count;
 }
 
 DiskCounts CountingVfs::counts() const {
@@ -171,6 +177,19 @@ Result<std::unique_ptr<WriterLock>> CountingVfs::lock_writer(std::string_view pa
   announce(path);
   add(&DiskCounts::lock_count);
   return below_.lock_writer(path);
+}
+
+Result<std::unique_ptr<SlotLock>> CountingVfs::lock_slot(std::string_view path,
+                                                         std::uint32_t index) {
+  announce(path);
+  add(&DiskCounts::slot_lock_count);
+  return below_.lock_slot(path, index);
+}
+
+Result<bool> CountingVfs::is_slot_locked(std::string_view path, std::uint32_t index) {
+  announce(path);
+  add(&DiskCounts::slot_check_count);
+  return below_.is_slot_locked(path, index);
 }
 
 }  // namespace varve::test

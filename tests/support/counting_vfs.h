@@ -21,6 +21,7 @@ struct DiskCounts {
   std::uint64_t created_dir_count = 0;  // also of folders that were there
   std::uint64_t write_count = 0;
   std::uint64_t written_size = 0;
+  std::uint64_t punch_count = 0;
   std::uint64_t synced_file_count = 0;
   std::uint64_t synced_dir_count = 0;
   std::uint64_t rename_count = 0;
@@ -32,10 +33,12 @@ struct DiskCounts {
   std::uint64_t read_size = 0;
   std::uint64_t info_count = 0;
   std::uint64_t list_count = 0;
+  std::uint64_t slot_lock_count = 0;  // leaves no trace on a disk
+  std::uint64_t slot_check_count = 0;
 
   // Calls that may have changed something.
   std::uint64_t change_count() const {
-    return created_file_count + created_dir_count + write_count + synced_file_count +
+    return created_file_count + created_dir_count + write_count + punch_count + synced_file_count +
            synced_dir_count + rename_count + link_count + remove_count + lock_count;
   }
   friend bool operator==(const DiskCounts&, const DiskCounts&) = default;
@@ -67,6 +70,8 @@ class CountingVfs final : public Vfs {
   Status sync_data(std::span<File* const> files) override;
   Result<std::uint64_t> free_space(std::string_view path) override;
   Result<std::unique_ptr<WriterLock>> lock_writer(std::string_view path) override;
+  Result<std::unique_ptr<SlotLock>> lock_slot(std::string_view path, std::uint32_t index) override;
+  Result<bool> is_slot_locked(std::string_view path, std::uint32_t index) override;
 
  private:
   friend class CountingFile;

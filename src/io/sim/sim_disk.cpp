@@ -13,35 +13,11 @@ bool is_inside(std::string_view path, std::string_view dir) {
   return path.starts_with(dir) && (path.size() == dir.size() || path[dir.size()] == '/');
 }
 
-Error no_such(std::string_view path) {
-  return not_found(fmt::format("{}: no such file or directory", path));
-}
-
 Error no_links(std::string_view path, const char* what) {
   return unsupported(fmt::format("{}: this file system has no {}", path, what));
 }
 
 }  // namespace
-
-class SimWriterLock final : public WriterLock {
- public:
-  explicit SimWriterLock(SimDisk& disk) : disk_(disk) {}
-  ~SimWriterLock() override {
-    if (!held_) return;
-    const std::lock_guard guard(disk_.mutex_);
-    disk_.locks_.erase(*held_);
-  }
-  // The disk's mutex is held. False if another has it.
-  bool take(std::string key) {
-    const auto [place, is_free] = disk_.locks_.insert(std::move(key));
-    if (is_free) held_ = place;
-    return is_free;
-  }
-
- private:
-  SimDisk& disk_;
-  std::optional<std::set<std::string, std::less<>>::iterator> held_;
-};
 
 SimDisk::SimDisk(DiskImage image, std::uint64_t seed) : view_(std::move(image)), seed_(seed) {}
 SimDisk::~SimDisk() = default;
@@ -64,6 +40,11 @@ void SimDisk::set_capacity(std::uint64_t size) {
 void SimDisk::set_links(bool has_links) {
   const std::lock_guard guard(mutex_);
   has_links_ = has_links;
+}
+
+void SimDisk::set_holes(bool has_holes) {
+  const std::lock_guard guard(mutex_);
+  has_holes_ = has_holes;
 }
 
 void SimDisk::set_recording(bool recording) {
@@ -97,6 +78,10 @@ std::optional<Error> SimDisk::enter(std::string_view path, const char* what) {
 Status SimDisk::status_of(const std::optional<Error>& failure) {
   if (failure) return *failure;
   return {};
+}
+
+Error SimDisk::no_such(std::string_view path) {
+  return not_found(fmt::format("{}: no such file or directory", path));
 }
 
 void SimDisk::record(DiskOp op) {
@@ -310,21 +295,6 @@ Result<std::uint64_t> SimDisk::free_space(std::string_view path) {
   const std::uint64_t used = view_.used_size_without(std::nullopt);
   const std::uint64_t capacity = capacity_.value_or(kFileSizeMax);
   return used < capacity ? capacity - used : 0;
-}
-
-Result<std::unique_ptr<WriterLock>> SimDisk::lock_writer(std::string_view path) {
-  const std::lock_guard guard(mutex_);
-  if (auto failure = enter(path, "lock")) return *failure;
-  // A lock file needs a directory to lie in, though none is kept here.
-  const auto place = view_.place(path);
-  if (!place) return no_such(path);
-  std::string key = fmt::format("{}/{}", place->dir, place->name);
-  // Made first: a lock nobody holds because memory ran out could never be taken again.
-  auto lock = std::make_unique<SimWriterLock>(*this);
-  if (!lock->take(std::move(key))) {
-    return busy(fmt::format("{}: held for writing by another part of this program", path));
-  }
-  return lock;
 }
 
 }  // namespace varve::sim

@@ -45,6 +45,9 @@ struct Fault {
   Effect effect = Effect::by_seed;
 };
 
+template <class Kind>
+class SimLock;
+
 class SimDisk final : public Vfs {
  public:
   static constexpr std::uint64_t kFileSizeMax = std::uint64_t{1} << 36;
@@ -63,6 +66,10 @@ class SimDisk final : public Vfs {
   void set_capacity(std::uint64_t size);
   // Without links, link() and exchange() are unsupported, as on FAT and some network drives.
   void set_links(bool has_links);
+  // Without holes, punch_hole() is unsupported, as on NFS before 4.2. Where there are any,
+  // one is a write of zeros: each sector of it is kept or lost by itself. The capacity
+  // counts the sizes of files, so that it gives no room back.
+  void set_holes(bool has_holes);
   // Recording costs time; a disk that is only read back can do without.
   void set_recording(bool recording);
   // Puts a note of the driver between the operations.
@@ -88,15 +95,19 @@ class SimDisk final : public Vfs {
   Result<std::uint64_t> free_space(std::string_view path) override;
   // Keeps no file at `path`; a crash frees it, as the end of a process does.
   Result<std::unique_ptr<WriterLock>> lock_writer(std::string_view path) override;
+  Result<std::unique_ptr<SlotLock>> lock_slot(std::string_view path, std::uint32_t index) override;
+  Result<bool> is_slot_locked(std::string_view path, std::uint32_t index) override;
 
  private:
   friend class SimFile;
-  friend class SimWriterLock;
+  template <class Kind>
+  friend class SimLock;
   struct Mapping;
 
   // Counts a call; the error it must fail with, if it must.
   std::optional<Error> enter(std::string_view path, const char* what);
   static Status status_of(const std::optional<Error>& failure);
+  static Error no_such(std::string_view path);
   void record(DiskOp op);
   // Applies a change to the view, shows it through mappings, and records it.
   void change(DiskOp op);
@@ -111,9 +122,15 @@ class SimDisk final : public Vfs {
   Status write(NodeId node, const std::string& path, std::uint64_t offset, ByteView data);
   Status set_size(NodeId node, const std::string& path, std::uint64_t size);
   Status extend(NodeId node, const std::string& path, std::uint64_t from, std::uint64_t to);
+  Status punch(NodeId node, const std::string& path, std::uint64_t offset, std::uint64_t size);
+  // Writes what a call that fails so, or does not, writes of `data`.
+  Status put(NodeId node, std::uint64_t offset, ByteView data, const std::optional<Error>& failure);
   Status sync(NodeId node, OpKind kind, std::string_view path);
   Result<Bytes> map(NodeId node, const std::string& path, std::uint64_t offset, std::size_t size);
   void show_through_mappings(const DiskOp& op);
+
+  // What a slot is called in `locks_`; the file must exist. In sim_disk_locks.cpp.
+  Result<std::string> slot_key(std::string_view path, std::uint32_t index) const;
 
   mutable std::mutex mutex_;
   DiskImage view_;
@@ -123,9 +140,10 @@ class SimDisk final : public Vfs {
   std::uint64_t seed_;
   std::optional<std::uint64_t> capacity_;
   bool has_links_ = true;
+  bool has_holes_ = true;
   bool recording_ = true;
   std::vector<std::weak_ptr<Mapping>> mappings_;
-  std::set<std::string, std::less<>> locks_;
+  std::set<std::string, std::less<>> locks_;  // of writers and slots
 };
 
 }  // namespace varve::sim

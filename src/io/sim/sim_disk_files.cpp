@@ -31,12 +31,17 @@ bool SimDisk::cuts_a_mapping(NodeId node, std::uint64_t new_size) const {
 
 Status SimDisk::write(NodeId node, const std::string& path, std::uint64_t offset, ByteView data) {
   const std::lock_guard guard(mutex_);
-  auto failure = enter(path, "write");
+  const auto failure = enter(path, "write");
   if (!fits(node, std::max(view_.node(node)->content.size(), offset + data.size()))) {
     return failure
                ? *failure
                : out_of_space(fmt::format("{}: write failed: the simulated disk is full", path));
   }
+  return put(node, offset, data, failure);
+}
+
+Status SimDisk::put(NodeId node, std::uint64_t offset, ByteView data,
+                    const std::optional<Error>& failure) {
   // Nothing, a part or all of it may have been written before the failure.
   if (failure && effect() == Effect::none) data = {};
   if (failure && effect() == Effect::part) data = data.first(data.size() / 2);
@@ -77,6 +82,17 @@ Status SimDisk::extend(NodeId node, const std::string& path, std::uint64_t from,
   }
   // Beyond, written zeros and a hole look the same to a reader.
   return to > size ? set_size(node, path, to) : Status();
+}
+
+Status SimDisk::punch(NodeId node, const std::string& path, std::uint64_t offset,
+                      std::uint64_t size) {
+  const std::lock_guard guard(mutex_);
+  const auto failure = enter(path, "punching a hole");
+  if (!has_holes_) {
+    return failure ? *failure : unsupported(fmt::format("{}: this file system has no holes", path));
+  }
+  const std::string zeros(static_cast<std::size_t>(size), '\0');
+  return put(node, offset, as_byte_view(zeros), failure);
 }
 
 Status SimDisk::sync(NodeId node, OpKind kind, std::string_view path) {

@@ -33,6 +33,11 @@ Status SimFile::do_extend_written(std::uint64_t from, std::uint64_t to) {
   return disk_.extend(node_, path(), from, to);
 }
 
+Status SimFile::do_punch_hole(std::uint64_t offset, std::uint64_t size) {
+  VARVE_TRY(check_writable());
+  return disk_.punch(node_, path(), offset, size);
+}
+
 Status SimFile::do_sync(bool) { return disk_.sync(node_, OpKind::sync_file, path()); }
 
 Result<std::uint64_t> SimFile::do_size() const {

@@ -15,6 +15,7 @@ class SimFile final : public File {
   Status do_write(std::uint64_t offset, ByteView data) override;
   Status do_truncate(std::uint64_t size) override;
   Status do_extend_written(std::uint64_t from, std::uint64_t to) override;
+  Status do_punch_hole(std::uint64_t offset, std::uint64_t size) override;
   Status do_sync(bool data_only) override;
   Result<std::uint64_t> do_size() const override;
   Result<Bytes> do_map(std::uint64_t offset, std::size_t size) const override;

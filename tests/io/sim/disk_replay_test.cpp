@@ -89,6 +89,36 @@ TEST(DiskReplay, SectorsAreKeptOrLostOneByOne) {
   EXPECT_EQ(outcomes(program, first_of_each), (Outcomes{"oooo", "nnoo", "oonn", "nnnn"}));
 }
 
+TEST(DiskReplay, EachSectorOfAHoleIsPunchedOrNotUntilASync) {
+  const auto punch = [](SimDisk& disk) {
+    write_synced(disk, "f", std::string(2 * 4096, 'o'));
+    ASSERT_TRUE(disk.sync_dir("."));
+    ASSERT_TRUE((*disk.open("f", OpenMode::write))->punch_hole(4096, 4096));
+  };
+  // One letter for each sector of the second page: 'o' as it was, 'z' zeros.
+  const auto sectors = [](const DiskImage& image) {
+    const std::string all = look(image, "f");
+    EXPECT_EQ(all.substr(0, 4096), std::string(4096, 'o'));
+    std::string seen;
+    for (std::size_t at = 4096; at < all.size(); at += 512) {
+      const std::string sector = all.substr(at, 512);
+      seen += sector == std::string(512, 'o') ? 'o' : sector == std::string(512, '\0') ? 'z' : '?';
+    }
+    return seen;
+  };
+  const Outcomes found = outcomes(punch, sectors);
+  EXPECT_EQ(found.size(), 256u);
+  for (const char* one : {"oooooooo", "zzzzzzzz", "zooooooo", "zzzzzzzo"}) {
+    EXPECT_TRUE(found.contains(one)) << one;
+  }
+  for (const std::string& one : found) EXPECT_EQ(one.find('?'), std::string::npos) << one;
+  const auto punch_and_sync = [&](SimDisk& disk) {
+    punch(disk);
+    ASSERT_TRUE((*disk.open("f", OpenMode::write))->sync_data());
+  };
+  EXPECT_EQ(outcomes(punch_and_sync, sectors), Outcomes{"zzzzzzzz"});
+}
+
 TEST(DiskReplay, ASectorWrittenTwiceMayShowEitherVersionNeverAMix) {
   EXPECT_EQ(outcomes_of("f",
                         [](SimDisk& disk) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 namespace varve::sim {
 namespace {
@@ -40,7 +41,8 @@ TEST(SimDisk, EveryCallCountsAndCanFail) {
     results.push_back((*file)->write_at(0, as_byte_view("x")).ok());
     results.push_back((*file)->read_at(0, out).ok());
     results.push_back((*file)->size().ok());
-    results.push_back((*file)->truncate(1).ok());
+    results.push_back((*file)->truncate(4096).ok());
+    results.push_back((*file)->punch_hole(0, 4096).ok());
     results.push_back((*file)->sync_data().ok());
     results.push_back((*file)->close().ok());
     results.push_back(disk.create_dir("d").ok());
@@ -52,6 +54,8 @@ TEST(SimDisk, EveryCallCountsAndCanFail) {
     results.push_back(disk.sync_dir(".").ok());
     results.push_back(disk.free_space(".").ok());
     results.push_back(disk.lock_writer("lock").ok());
+    results.push_back(disk.lock_slot("f", 0).ok());
+    results.push_back(disk.is_slot_locked("f", 0).ok());
     results.push_back(disk.remove("f").ok());
     results.push_back(disk.remove_dir("d").ok());
     return results;
@@ -137,6 +141,49 @@ TEST(SimDisk, ExtendingZeroesWhatAFailedAppendLeftAndNeverCuts) {
   }
 }
 
+TEST(SimDisk, AFailedPunchMayHaveDoneNothingAPartOrAll) {
+  const std::string page(4096, 'x');
+  const std::pair<Effect, std::size_t> cases[] = {
+      {Effect::none, 0}, {Effect::part, 2048}, {Effect::all, 4096}};
+  for (const auto& [effect, zero_count] : cases) {
+    SimDisk disk;
+    const auto file = *disk.open("f", OpenMode::create);
+    ASSERT_TRUE(file->append(as_byte_view(page)));
+    const auto mapped = file->map(0, 4096);
+    ASSERT_TRUE(mapped);
+    const std::uint64_t op_number = disk.op_count() + 1;
+    disk.set_fault(Fault{.op_number = op_number, .effect = effect});
+    EXPECT_EQ(file->punch_hole(0, 4096).error().message(),
+              "f: punching a hole failed: simulated io at operation " + std::to_string(op_number));
+    const std::string expected = std::string(zero_count, '\0') + page.substr(zero_count);
+    EXPECT_EQ(file->read_all(9999)->text(), expected);
+    EXPECT_EQ(mapped->text(), expected);
+  }
+}
+
+TEST(SimDisk, ADiskWithoutHolesRefusesThemAndChangesNothing) {
+  SimDisk disk;
+  const auto file = *disk.open("f", OpenMode::create);
+  const std::string page(4096, 'x');
+  ASSERT_TRUE(file->append(as_byte_view(page)));
+  disk.set_holes(false);
+  const std::size_t log_size = disk.log().size();
+  EXPECT_EQ(file->punch_hole(0, 4096).error().code(), ErrorCode::unsupported);
+  EXPECT_EQ(disk.log().size(), log_size);
+  EXPECT_EQ(file->read_all(9999)->text(), page);
+  disk.set_holes(true);
+  EXPECT_TRUE(file->punch_hole(0, 4096));
+}
+
+TEST(SimDisk, AHoleGivesNoRoomBackAndNeedsNone) {
+  SimDisk disk;
+  const auto file = *disk.open("f", OpenMode::create);
+  ASSERT_TRUE(file->extend_written(8192));
+  disk.set_capacity(8000);
+  EXPECT_TRUE(file->punch_hole(0, 4096)) << "a disk that is more than full";
+  EXPECT_EQ(*disk.free_space("."), 0u);
+}
+
 TEST(SimDisk, AnAbsurdOffsetIsAFullDisk) {
   SimDisk disk;
   const auto file = *disk.open("f", OpenMode::create);
@@ -164,6 +211,30 @@ TEST(SimDisk, CuttingOffAMappedPartIsRefused) {
   EXPECT_FALSE(disk.open("f", OpenMode::replace));
   mapped = Bytes();
   EXPECT_TRUE(file->truncate(0));
+}
+
+TEST(SimDisk, ASlotThatCouldNotBeTakenIsFree) {
+  for (const Effect effect : {Effect::none, Effect::all}) {
+    SimDisk disk;
+    ASSERT_TRUE(disk.open("readers", OpenMode::create));
+    disk.set_fault(Fault{.op_number = disk.op_count() + 1, .effect = effect});
+    const auto slot = disk.lock_slot("readers", 7);
+    EXPECT_EQ(slot.error().message(), "readers: taking a slot failed: simulated io at operation 2");
+    EXPECT_FALSE(*disk.is_slot_locked("readers", 7));
+    EXPECT_TRUE(disk.lock_slot("readers", 7));
+  }
+}
+
+TEST(SimDisk, ACrashFreesLocks) {
+  SimDisk disk;
+  ASSERT_TRUE(disk.open("f", OpenMode::create));
+  const auto slot = disk.lock_slot("f", 7);
+  const auto writer = disk.lock_writer("f");
+  ASSERT_TRUE(slot && writer);
+  SimDisk after(disk.image());
+  EXPECT_FALSE(*after.is_slot_locked("f", 7));
+  EXPECT_TRUE(after.lock_slot("f", 7));
+  EXPECT_TRUE(after.lock_writer("f"));
 }
 
 TEST(SimDisk, RecordsWhatHappened) {
