@@ -12,6 +12,7 @@ pkg_check_modules(zstd REQUIRED IMPORTED_TARGET GLOBAL libzstd)
 pkg_check_modules(deflate REQUIRED IMPORTED_TARGET GLOBAL libdeflate)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
 pkg_check_modules(isal REQUIRED IMPORTED_TARGET GLOBAL libisal)
+pkg_check_modules(absl_btree REQUIRED IMPORTED_TARGET GLOBAL absl_btree)
 
 # The tool's own; a game that embeds the library needs neither.
 if(VARVE_TOOL)

@@ -1,13 +1,13 @@
 // Where every value lies: the index of a log, in memory.
 //
 // Keys that agree in all but their last byte form a group. A group is one piece of memory: the part
-// they share, then the last bytes in order, then the places. A lone key is a group of one; the chunks
-// of a dense region are groups of up to 256, which cost little more than their places. Groups are
-// found through a hash table of references and, once somebody asks for order, through a tree
-// of the same references.
+// they share, then the last bytes in order, then the places. A lone key is a group of one; the
+// chunks of a dense region are groups of up to 256, which cost little more than their places.
+// Groups are found through a hash table of references and, once somebody asks for order, through a
+// tree of the same references.
 //
-// Thread safety: find(), visit() and memory_size() may run beside each other, everything else alone.
-// The exception is mark_verified(), which may run beside those three as well. The tree of
+// Thread safety: find(), visit() and memory_size() may run beside each other, everything else
+// alone. The exception is mark_verified(), which may run beside those three as well. The tree of
 // references is made by ensure_order(); visit() and append_image() need it.
 #pragma once
 
@@ -71,7 +71,8 @@ class Index {
              const std::function<bool(ByteView key, const Location& location)>& visit) const;
 
   // Every entry in no order, which needs no tree.
-  void for_each(const std::function<void(std::size_t key_size, const Location& location)>& use) const;
+  void for_each(
+      const std::function<void(std::size_t key_size, const Location& location)>& use) const;
 
   // --- As bytes, for checkpoints: docs/formats/varve_log_v1.md#index-image.
 

@@ -1,0 +1,168 @@
+// A group as it lies in memory: all keys of an index that agree but for their last byte.
+//
+//   u8 prefix size, u8 count - 1, the prefix, and then
+//   up to 160 entries:  the last bytes, rising, and room for more; places in the same order
+//   more than that:     256 places, found by the last byte; those without an entry say so
+//
+// How many entries have room follows from their count, so that nothing has to say it: a lone key
+// of 12 bytes is 24 bytes here. A place is 10 bytes, little-endian: u16 slot, u32 offset, u32
+// size. The two top bits of the size are free for marks.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "backend/log/index.h"
+#include "base/endian.h"
+#include "varve/bytes.h"
+
+namespace varve::log {
+
+inline constexpr std::size_t kKeySizeMax = 255;
+inline constexpr std::size_t kPlaceSize = 10;
+inline constexpr unsigned kTagCount = 256;
+
+// The order of keys and of prefixes: byte by byte, the shorter first.
+inline bool is_below(ByteView a, ByteView b) noexcept {
+  const std::size_t size = std::min(a.size(), b.size());
+  const int order = size == 0 ? 0 : std::memcmp(a.data(), b.data(), size);
+  return order != 0 ? order < 0 : a.size() < b.size();
+}
+
+// Marks in the last byte of a place. It alone is written beside readers, so that everybody who
+// may meet such a write reads and writes it atomically, and the rest of the place plainly.
+inline constexpr std::uint8_t kVerifiedMark = 0x80;
+inline constexpr std::uint8_t kAbsentMark = 0x40;
+inline constexpr std::uint8_t kSizeMask = 0x3f;
+
+inline std::atomic_ref<std::uint8_t> marks_of(const std::byte* place) noexcept {
+  auto* const last =
+      reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(place + kPlaceSize - 1));
+  return std::atomic_ref<std::uint8_t>(*last);
+}
+
+inline bool is_absent(const std::byte* place) noexcept {
+  return (marks_of(place).load(std::memory_order_relaxed) & kAbsentMark) != 0;
+}
+
+inline Location load_place(const std::byte* place) noexcept {
+  constexpr std::uint32_t kTopByte = 1u << 24;
+  constexpr std::uint32_t kThirdByte = 1u << 16;
+  const std::uint8_t top = marks_of(place).load(std::memory_order_relaxed);
+  return {.slot = load_le<std::uint16_t>(place),
+          .offset_unit = load_le<std::uint32_t>(place + 2),
+          .value_size = load_le<std::uint16_t>(place + 6) +
+                        load_le<std::uint8_t>(place + 8) * kThirdByte +
+                        (top & kSizeMask) * kTopByte,
+          .verified = (top & kVerifiedMark) != 0};
+}
+
+// Only where no reader is near.
+inline void store_place(std::byte* place, const Location& location) noexcept {
+  constexpr std::uint32_t kVerified = 1u << 31;
+  store_le<std::uint16_t>(place, location.slot);
+  store_le<std::uint32_t>(place + 2, location.offset_unit);
+  store_le<std::uint32_t>(place + 6, location.value_size | (location.verified ? kVerified : 0));
+}
+
+inline constexpr unsigned kPackedCountMax = 160;
+
+// Steps of at most a quarter: what is kept free is paid for by every world.
+inline constexpr auto kCapacities = [] {
+  constexpr std::array<std::uint8_t, 26> kSteps = {1,  2,  3,  4,  5,   6,   7,   8,  10,
+                                                   12, 14, 16, 20, 24,  28,  32,  40, 48,
+                                                   56, 64, 80, 96, 112, 128, 144, 160};
+  std::array<std::uint8_t, kPackedCountMax + 1> capacities{};
+  std::size_t step = 0;
+  for (unsigned count = 1; count <= kPackedCountMax; ++count) {
+    if (count > kSteps[step]) ++step;
+    capacities[count] = kSteps[step];
+  }
+  return capacities;
+}();
+
+// A handle, as cheap as the pointer it is.
+class Group {
+ public:
+  Group() = default;
+  explicit Group(std::byte* at) noexcept : at_(at) {}
+
+  static constexpr std::size_t size_of(std::size_t prefix_size, unsigned count) noexcept {
+    const std::size_t entries_size =
+        count > kPackedCountMax ? kTagCount * kPlaceSize : kCapacities[count] * (1 + kPlaceSize);
+    return 2 + prefix_size + entries_size;
+  }
+
+  std::size_t prefix_size() const noexcept { return std::to_integer<std::size_t>(at_[0]); }
+  unsigned count() const noexcept { return std::to_integer<unsigned>(at_[1]) + 1; }
+  bool is_direct() const noexcept { return count() > kPackedCountMax; }
+  ByteView prefix() const noexcept { return {at_ + 2, prefix_size()}; }
+  std::size_t size() const noexcept { return size_of(prefix_size(), count()); }
+
+  // The place of the key that ends in `tag`; null if there is none.
+  std::byte* find(std::byte tag) const noexcept { return find(prefix_size(), tag); }
+  // Where the size of the prefix is known, the place need not wait for it to be read.
+  std::byte* find(std::size_t prefix_size, std::byte tag) const noexcept {
+    std::byte* const entries = at_ + 2 + prefix_size;
+    const unsigned count = this->count();
+    if (count > kPackedCountMax) {
+      std::byte* const place = entries + std::to_integer<std::size_t>(tag) * kPlaceSize;
+      return is_absent(place) ? nullptr : place;
+    }
+    if (count == 1) return entries[0] == tag ? entries + 1 : nullptr;
+    const void* const found = std::memchr(entries, std::to_integer<int>(tag), count);
+    if (found == nullptr) return nullptr;
+    const auto index = static_cast<std::size_t>(static_cast<const std::byte*>(found) - entries);
+    return entries + kCapacities[count] + index * kPlaceSize;
+  }
+
+  // Positions go through the entries in order: indexes or last bytes, as the form has it.
+  unsigned position_from(unsigned tag) const noexcept {
+    return is_direct() ? present_from(tag) : lower_bound(tag);
+  }
+  bool at_end(unsigned position) const noexcept {
+    return position == (is_direct() ? kTagCount : count());
+  }
+  unsigned next(unsigned position) const noexcept {
+    return is_direct() ? present_from(position + 1) : position + 1;
+  }
+  unsigned tag_at(unsigned position) const noexcept {
+    return is_direct() ? position : std::to_integer<unsigned>(entries()[position]);
+  }
+  std::byte* place_at(unsigned position) const noexcept { return places() + position * kPlaceSize; }
+
+  // Whether one more entry needs another block.
+  bool is_full() const noexcept {
+    const unsigned count = this->count();
+    return count <= kPackedCountMax && (count == kPackedCountMax || kCapacities[count] == count);
+  }
+  // Makes a group of one key.
+  void make(ByteView prefix, std::byte tag, const Location& location) noexcept;
+  // Makes a group of `count` entries whose places follow each other, as they do in an image.
+  void make(ByteView prefix, ByteView tags, ByteView places) noexcept;
+  // Makes a copy of a group that is full, with one entry more.
+  void make_grown(Group full, std::byte tag, const Location& location) noexcept;
+  // Adds an entry that is not there, to a group that is not full.
+  void insert(std::byte tag, const Location& location) noexcept;
+  // Takes an entry out that is there and not the only one. The group may end earlier now.
+  void erase(std::byte tag) noexcept;
+
+ private:
+  std::byte* entries() const noexcept { return at_ + 2 + prefix_size(); }
+  std::byte* places() const noexcept {
+    return is_direct() ? entries() : entries() + kCapacities[count()];
+  }
+  unsigned lower_bound(unsigned tag) const noexcept;
+  unsigned present_from(unsigned tag) const noexcept;
+  void set_count(unsigned count) noexcept { at_[1] = static_cast<std::byte>(count - 1); }
+  void make_head(ByteView prefix, unsigned count) noexcept;
+  void make_packed() noexcept;
+
+  std::byte* at_ = nullptr;
+};
+
+}  // namespace varve::log
