@@ -1,40 +1,11 @@
 // Readers on other threads while commits run: whole generations, and never back in time.
-#include <atomic>
 #include <thread>
 
 #include "contract/store_contract.h"
+#include "support/readers.h"
 
 namespace varve::test {
 namespace {
-
-class Readers {
- public:
-  // Each thread calls `read` until the commits are through.
-  template <class Read>
-  Readers(int count, Read read) {
-    for (int i = 0; i < count; ++i) {
-      threads_.emplace_back([this, read] {
-        while (!done_) {
-          read();
-          ++read_count_;
-        }
-      });
-    }
-  }
-  ~Readers() { done_ = true; }
-
-  // Commits are quick where nothing goes to a disk: without this they would all be through
-  // before the first read.
-  void let_one_read() const {
-    const int before = read_count_;
-    while (read_count_ == before) std::this_thread::yield();
-  }
-
- private:
-  std::atomic<bool> done_ = false;
-  std::atomic<int> read_count_ = 0;
-  std::vector<std::jthread> threads_;
-};
 
 TEST_P(StoreContract, ReadersNeverSeeHalfACommitOrGoBack) {
   const auto texts = [&](int i) {

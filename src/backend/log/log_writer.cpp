@@ -87,10 +87,9 @@ Status LogWriter::make_room(std::uint64_t size) {
   if (active_ != nullptr && size <= file_size_ - std::min(end_, file_size_)) return {};
   // A large batch makes its segment larger, which costs no more than any append. A small one
   // goes where space has been written already.
-  const bool is_large = size > prepared_size() / 2;
-  const bool is_full = active_ == nullptr || end_ + size > kSegmentSizeMax ||
-                       end_ > std::max(file_size_ / 2, prepared_size());
-  if (active_ == nullptr || !is_large || is_full) VARVE_TRY(roll_over());
+  const std::uint64_t prepared = prepared_size();
+  const bool is_full = active_ == nullptr || end_ >= prepared || size > kSegmentSizeMax - end_;
+  if (is_full || size <= prepared / 2) VARVE_TRY(roll_over());
   if (size > kSegmentSizeMax - end_) {
     return invalid_argument(fmt::format("a batch of {} bytes is larger than a segment", size));
   }
@@ -143,7 +142,9 @@ WriteResult LogWriter::write(const WriteBatch& batch) {
     unsure_since_ = Clock::now();
   }
   ++unsure_count_;
-  if (sync_is_due() && !active_->file->sync_data()) {
+  // Asked once: the clock goes on.
+  const bool is_due = sync_is_due();
+  if (is_due && !active_->file->sync_data()) {
     const Status again = write_again(&encoder_, header.sequence);
     if (!again) return {WriteOutcome::uncertain, latch(again.error())};
     return WriteResult(header.sequence);
@@ -153,7 +154,7 @@ WriteResult LogWriter::write(const WriteBatch& batch) {
   sequence_ = header.sequence;
   written_.batch_count += 1;
   written_.size += size;
-  if (sync_is_due()) {
+  if (is_due) {
     durable_sequence_ = sequence_;
     unsure_count_ = 0;
     has_withdrawn_ = false;

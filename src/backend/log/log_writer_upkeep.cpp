@@ -27,6 +27,8 @@ Status LogWriter::start(const Recovered& recovered) {
     // say that all is well, and still they are not on the disk.
     VARVE_TRY(write_again(nullptr, sequence_));
   } else if (active_ == nullptr || recovered.active_is_damaged) {
+    // Nothing is cut off behind damage: somebody may want to look at it.
+    file_size_ = end_;
     VARVE_TRY(roll_over());
   }
   publish(false);

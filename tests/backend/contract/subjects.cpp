@@ -1,0 +1,46 @@
+#include "backend/contract/subject.h"
+
+#include "backend/memory_backend.h"
+
+namespace varve::test {
+namespace {
+
+class MemorySubject final : public BackendSubject {
+ public:
+  explicit MemorySubject(BackendTraits traits) : traits_(std::move(traits)) {}
+  Result<std::unique_ptr<Backend>> open() override { return make_memory_backend(traits_); }
+  bool persists() const override { return false; }
+
+ private:
+  BackendTraits traits_;
+};
+
+// Limits a test can reach.
+BackendTraits small() {
+  BackendTraits traits = memory_backend_traits();
+  traits.key_size_max = 40;
+  traits.value_size_max = 100;
+  traits.batch_size_max = 2000;
+  return traits;
+}
+
+// Only keys that begin alike are written together.
+BackendTraits by_prefix() {
+  BackendTraits traits = memory_backend_traits();
+  traits.atomic_scope = AtomicScope::prefix;
+  traits.atomic_prefix_size = 3;
+  return traits;
+}
+
+}  // namespace
+
+std::vector<BackendSubjectMaker> all_backend_subjects() {
+  return {
+      {"memory", [] { return std::make_unique<MemorySubject>(memory_backend_traits()); }},
+      // No backend of ours, but the limits need somebody who has them.
+      {"small", [] { return std::make_unique<MemorySubject>(small()); }},
+      {"byprefix", [] { return std::make_unique<MemorySubject>(by_prefix()); }},
+  };
+}
+
+}  // namespace varve::test
