@@ -156,7 +156,7 @@ struct CheckpointHead {
   std::uint64_t head_size = 0;  // the image begins there; a multiple of kBlockSize
   std::uint64_t image_size = 0;
   std::uint64_t image_checksum = 0;  // see image_checksum()
-  std::vector<CheckpointSegment> segments;
+  std::vector<CheckpointSegment> segments = {};
 };
 inline constexpr std::size_t kImagePieceSize = std::size_t{1} << 20;
 // Checksums of the image's pieces of kImagePieceSize bytes, each the seed of the next.

@@ -25,6 +25,9 @@ struct LogOptions {
   // What is copied at a time, between two looks at whether somebody waits.
   std::uint64_t reclaim_step_size = std::uint64_t{1} << 20;
 
+  // close() makes a checkpoint if more batches than these came since the last one.
+  std::uint64_t close_batch_count_max = 64;
+
   // False: what a thread would do is done inside write(), so that a test sees the same
   // operations in every run.
   bool background = true;

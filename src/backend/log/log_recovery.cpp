@@ -49,6 +49,8 @@ class Recovery {
     auto control = ControlFile::open(files_.vfs(), files_.control_path(), false);
     if (!control) return control.error();
     VARVE_ASSIGN(published_, control->read());
+    // Read after the checkpoint, which never holds more than was published before it.
+    if (options_.published_only && published_) sequence_max_ = published_->durable_sequence;
     return {};
   }
 
@@ -72,6 +74,7 @@ class Recovery {
   const RecoveryOptions& options_;
   std::vector<std::uint64_t> ids_;
   std::optional<ControlRecord> published_;
+  std::optional<std::uint64_t> sequence_max_;
   // Without a checkpoint: which version of a key moved segments hold.
   std::unordered_map<std::string, std::uint64_t> moved_versions_;
   bool is_rebuilding_ = false;
@@ -179,7 +182,7 @@ Status Recovery::from_checkpoint(Checkpoint checkpoint) {
   const std::uint64_t published = published_ && published_->log_id == head.log_id
                                       ? published_->durable_sequence
                                       : std::uint64_t{0};
-  LogWalk log(head.sequence, std::max(published, head.needed_sequence), options_.sequence_max, false,
+  LogWalk log(head.sequence, std::max(published, head.needed_sequence), sequence_max_, false,
               [this](const SegmentRef& segment, const Batch& batch) { apply(segment, batch); });
   return walk(log, segments, head.tail_offset, head.tail_chain);
 }
@@ -233,7 +236,7 @@ Status Recovery::from_segments() {
   if (!logs.empty()) out_.log_id = logs.back()->log_id;
   const std::uint64_t published =
       published_ && published_->log_id == out_.log_id ? published_->durable_sequence : 0;
-  LogWalk log(0, published, options_.sequence_max, true,
+  LogWalk log(0, published, sequence_max_, true,
               [this](const SegmentRef& segment, const Batch& batch) { apply(segment, batch); });
   VARVE_TRY(walk(log, logs, kBlockSize, logs.empty() ? 0 : logs.front()->salt));
   out_.report.rebuilt_index = out_.sequence != 0;
@@ -277,7 +280,7 @@ Status Recovery::walk(LogWalk& log, const std::vector<SegmentRef>& segments, std
   out_.tail_batch_count = log.batch_count();
   out_.tail_size = log.size();
   out_.report.dropped_tail = log.dropped_tail();
-  if (log.sequence() < log.known_durable() && !options_.sequence_max) {
+  if (log.sequence() < log.known_durable() && !sequence_max_) {
     problem(corruption(fmt::format(
         "{}: batches {} to {} were durable and cannot be read; this is what was there before them",
         files_.dir(), log.sequence() + 1, log.known_durable())));

@@ -23,8 +23,8 @@ namespace varve::log {
 
 struct RecoveryOptions {
   bool writes = true;
-  // A reader goes as far as the writer has published.
-  std::optional<std::uint64_t> sequence_max = {};
+  // A reader goes as far as the writer has published, if it has.
+  bool published_only = false;
 };
 
 struct Recovered {

@@ -67,6 +67,7 @@ class LogState {
   // The record was copied. False if it lies elsewhere or nowhere by now.
   bool move(ByteView key, const Location& from, const Location& to) noexcept;
   void set_sequence(std::uint64_t sequence) noexcept { sequence_ = sequence; }
+  std::uint64_t current_sequence() const noexcept { return sequence_; }
   void set_index(Index index) noexcept { index_ = std::move(index); }
   // Counts what lives where, after the index was filled otherwise than by put().
   void recount();

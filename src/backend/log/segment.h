@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "backend/log/log_format.h"
 #include "io/vfs.h"
@@ -53,6 +54,8 @@ struct Segment {
   std::uint64_t free_generation = 0;
   // Dead bytes when holes were last punched; looking again pays only when there are more.
   std::uint64_t punched_at_dead_size = 0;
+  // Upkeep's own: which blocks are holes, as far as is known since the log was opened.
+  std::vector<bool> punched_blocks;
 
   // What it occupies on the disk.
   std::uint64_t allocated_size() const noexcept { return file_size - punched_size; }

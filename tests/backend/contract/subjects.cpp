@@ -1,6 +1,10 @@
 #include "backend/contract/subject.h"
 
+#include "backend/log/log_backend.h"
+#include "backend/log/small_log.h"
 #include "backend/memory_backend.h"
+#include "io/sim/sim_disk.h"
+#include "support/scratch_dir.h"
 
 namespace varve::test {
 namespace {
@@ -13,6 +17,26 @@ class MemorySubject final : public BackendSubject {
 
  private:
   BackendTraits traits_;
+};
+
+// The real disk, with upkeep on its thread.
+class FileSubject final : public BackendSubject {
+ public:
+  Result<std::unique_ptr<Backend>> open() override { return open_file_backend(dir_.file("log")); }
+
+ private:
+  ScratchDir dir_;
+};
+
+// A simulated disk, where every few batches bring on a checkpoint and reclaim space.
+class SmallLogSubject final : public BackendSubject {
+ public:
+  Result<std::unique_ptr<Backend>> open() override {
+    return log::open_log(disk_, "log", small_log_options());
+  }
+
+ private:
+  sim::SimDisk disk_;
 };
 
 // Limits a test can reach.
@@ -37,6 +61,8 @@ BackendTraits by_prefix() {
 std::vector<BackendSubjectMaker> all_backend_subjects() {
   return {
       {"memory", [] { return std::make_unique<MemorySubject>(memory_backend_traits()); }},
+      {"file", [] { return std::make_unique<FileSubject>(); }},
+      {"smalllog", [] { return std::make_unique<SmallLogSubject>(); }},
       // No backend of ours, but the limits need somebody who has them.
       {"small", [] { return std::make_unique<MemorySubject>(small()); }},
       {"byprefix", [] { return std::make_unique<MemorySubject>(by_prefix()); }},

@@ -1,0 +1,145 @@
+#include "backend/log/reclaimer.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "backend/log/reader_pins.h"
+#include "base/try.h"
+
+namespace varve::log {
+
+Result<Reclaimer::Pins> Reclaimer::pins() const {
+  // The order is what makes it safe: see reader_pins.h.
+  VARVE_TRY(writer_.publish_horizon());
+  Pins pins;
+  VARVE_ASSIGN(pins.readers, read_pins(files_.vfs(), files_.readers_path()));
+  const std::shared_lock lock(state_.mutex());
+  for (const SnapshotList::Held& held : state_.snapshots().all()) {
+    pins.snapshots.push_back(held.sequence);
+  }
+  return pins;
+}
+
+bool Reclaimer::is_needed(const Pins& pins, const Segment& segment, std::uint64_t version) {
+  const auto sees = [&](std::uint64_t sequence) {
+    return version <= sequence && sequence < segment.last_death;
+  };
+  return std::any_of(pins.snapshots.begin(), pins.snapshots.end(), sees) ||
+         std::any_of(pins.readers.begin(), pins.readers.end(),
+                     // A reader that is just opening may come to see anything.
+                     [&](const PinRecord& pin) { return pin.sequence == 0 || sees(pin.sequence); });
+}
+
+bool Reclaimer::may_go(const Pins& pins, const Segment& segment) const {
+  if (!segment.cleared || segment.live_count != 0 || segment.free_generation == 0) return false;
+  if (segment.free_generation > checkpointer_.durable_generation()) return false;
+  const bool is_seen =
+      std::any_of(pins.snapshots.begin(), pins.snapshots.end(), [&](std::uint64_t sequence) {
+        // Moved records are older than the segment they are in.
+        const bool is_older =
+            segment.kind == SegmentKind::moved || segment.first_sequence <= sequence;
+        return is_older && sequence < segment.last_death;
+      });
+  // A reader whose checkpoint is older may have it in its index whatever it shows: records
+  // were moved without a batch.
+  return !is_seen && std::all_of(pins.readers.begin(), pins.readers.end(), [&](const PinRecord& pin) {
+    return pin.generation >= segment.free_generation;
+  });
+}
+
+Reclaimer::Sizes Reclaimer::sizes() const {
+  Sizes sizes;
+  sizes.allocated = writer_.spare_size() + checkpointer_.size();
+  const std::shared_lock lock(state_.mutex());
+  sizes.live = state_.live_cost();
+  state_.for_each_segment([&](const SegmentRef& segment) {
+    sizes.allocated += segment->allocated_size();
+    if (segment->cleared) sizes.cleared += segment->allocated_size();
+    sizes.erasures += segment->erasure_size;
+  });
+  return sizes;
+}
+
+bool Reclaimer::exceeds(const Sizes& sizes, std::uint64_t allocated,
+                        std::uint64_t percent_max) const {
+  return allocated > sizes.live / 100 * percent_max + options_.reclaim_size_min;
+}
+
+bool Reclaimer::is_over(std::uint64_t percent_max) const {
+  const Sizes now = sizes();
+  return exceeds(now, now.allocated, percent_max);
+}
+
+Result<bool> Reclaimer::step(std::uint64_t percent_max) {
+  copied_size_ = 0;
+  const Sizes now = sizes();
+  if (!exceeds(now, now.allocated, percent_max)) return false;
+  // What died in batches that are not durable may come back with a crash.
+  VARVE_TRY(writer_.sync());
+  VARVE_ASSIGN(const Pins held, pins());
+  VARVE_ASSIGN(bool did, free_segments(held));
+  if (did) return true;
+  if (exceeds(now, now.allocated - now.cleared, percent_max)) {
+    VARVE_ASSIGN(did, punch_holes(held));
+    if (did) return true;
+    VARVE_ASSIGN(did, move_records());
+    if (did) return true;
+  }
+  // Segments that only wait for a checkpoint: worth one if they are larger than it.
+  const bool waits = now.cleared > 2 * checkpointer_.size() &&
+                     checkpointer_.durable_generation() != 0;
+  bool is_unstamped = false;
+  {
+    const std::shared_lock lock(state_.mutex());
+    state_.for_each_segment([&](const SegmentRef& segment) {
+      is_unstamped = is_unstamped || (segment->cleared && segment->free_generation == 0);
+    });
+  }
+  if (!waits || !is_unstamped) return false;
+  VARVE_TRY(checkpointer_.write());
+  return true;
+}
+
+Result<bool> Reclaimer::free_segments(const Pins& pins) {
+  std::vector<SegmentRef> gone;
+  {
+    const std::unique_lock lock(state_.mutex());
+    state_.for_each_segment([&](const SegmentRef& segment) {
+      if (segment->file != nullptr && may_go(pins, *segment)) gone.push_back(segment);
+    });
+    for (const SegmentRef& segment : gone) state_.remove(*segment);
+  }
+  for (SegmentRef& segment : gone) {
+    // Nobody can get at it any more; who had it before still has a reference.
+    const bool is_whole = segment->punched_size == 0 &&
+                          segment->file_size >= options_.prepared_size_min;
+    if (recyclable_ == nullptr && is_whole && segment.use_count() == 1 && writer_.needs_spare()) {
+      recyclable_ = std::move(segment);
+    } else {
+      VARVE_TRY(files_.remove(segment->id));
+    }
+  }
+  if (recyclable_ != nullptr) VARVE_TRY(prepare_spare());
+  // Erasures are dropped on the strength of this, so it must not be undone by a crash.
+  if (!gone.empty()) VARVE_TRY(files_.vfs().sync_dir(files_.dir()));
+  return !gone.empty();
+}
+
+Status Reclaimer::prepare_spare() {
+  if (!writer_.needs_spare()) return {};
+  const std::uint64_t size = writer_.prepared_size();
+  if (recyclable_ != nullptr) {
+    const SegmentRef old = std::exchange(recyclable_, nullptr);
+    if (auto spare = files_.recycle(*old, size)) {
+      writer_.set_spare(*std::move(spare));
+      return {};
+    }
+    // Under one name or another it is of no use to anybody.
+    (void)files_.remove(old->id);
+  }
+  VARVE_ASSIGN(SegmentRef spare, files_.create(SegmentKind::log, size));
+  writer_.set_spare(std::move(spare));
+  return {};
+}
+
+}  // namespace varve::log

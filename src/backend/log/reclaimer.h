@@ -1,0 +1,109 @@
+// Gives back the space of what was overwritten and erased, while the log is in use.
+//
+// Invariants:
+// 1. Nothing is reclaimed that a crash, a snapshot or a reader in another process could still need: it
+//    died in a batch that is durable, and before everything that anybody holds.
+// 2. A segment goes only when nothing lives in it and a checkpoint that began afterwards is durable.
+// 3. A segment somebody reads from is neither punched nor recycled, only unlinked.
+// 4. An erasure is dropped only when no segment is left that could hold what it erased.
+//
+// One thread at a time, the same as the Checkpointer's.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "backend/log/batch_encoder.h"
+#include "backend/log/batch_reader.h"
+#include "backend/log/checkpointer.h"
+#include "backend/log/log_options.h"
+#include "backend/log/log_state.h"
+#include "backend/log/log_writer.h"
+#include "backend/log/segment_files.h"
+
+namespace varve::log {
+
+class Reclaimer {
+ public:
+  Reclaimer(const LogOptions& options, SegmentFiles& files, LogState& state, LogWriter& writer,
+            Checkpointer& checkpointer)
+      : options_(options),
+        files_(files),
+        state_(state),
+        writer_(writer),
+        checkpointer_(checkpointer) {}
+
+  // Does the next thing that helps, if the files are larger than they should be by `percent_max`
+  // hundredths of what lives in them. False if there was nothing to do.
+  Result<bool> step(std::uint64_t percent_max);
+  // What the last step copied.
+  std::uint64_t copied_size() const noexcept { return copied_size_; }
+
+  // The next segment to be used, if there is none: of one that went, or a new one.
+  Status prepare_spare();
+
+  // What all files of the log occupy, and whether that is more than it should be.
+  bool is_over(std::uint64_t percent_max) const;
+
+ private:
+  // What somebody may still look at.
+  struct Pins {
+    std::vector<std::uint64_t> snapshots;  // of this process
+    std::vector<PinRecord> readers;        // of others
+  };
+  Result<Pins> pins() const;
+  // Whether something in `segment` that is dead now and was written in batch `version` may be seen by
+  // one of them.
+  static bool is_needed(const Pins& pins, const Segment& segment, std::uint64_t version);
+  bool may_go(const Pins& pins, const Segment& segment) const;
+
+  struct Sizes {
+    std::uint64_t allocated = 0;
+    std::uint64_t cleared = 0;  // of that, what goes with the next checkpoint
+    std::uint64_t live = 0;
+    std::uint64_t erasures = 0;
+  };
+  Sizes sizes() const;
+  bool exceeds(const Sizes& sizes, std::uint64_t allocated, std::uint64_t percent_max) const;
+
+  // Segments that may go do.
+  Result<bool> free_segments(const Pins& pins);
+  // reclaim_holes.cpp
+  Result<bool> punch_holes(const Pins& pins);
+  SegmentRef choose_for_holes() const;
+  Status punch(const SegmentRef& segment, const Pins& pins);
+  // reclaim_moves.cpp
+  Result<bool> move_records();
+  SegmentRef choose_victim() const;
+  Result<bool> gather(BatchEncoder& encoder);
+  bool is_oldest(const Segment& segment) const;
+  Status flush(BatchEncoder& encoder);
+  Status make_moved_segment();
+  void give_up_victim();
+
+  const LogOptions& options_;
+  SegmentFiles& files_;
+  LogState& state_;
+  LogWriter& writer_;
+  Checkpointer& checkpointer_;
+  bool can_punch_ = true;
+  std::uint64_t copied_size_ = 0;
+
+  // The segment that is being cleared, and how far that has come.
+  SegmentRef victim_;
+  std::uint64_t victim_offset_ = 0;
+  std::optional<Batch> victim_batch_;
+  std::size_t victim_entry_ = 0;
+  // What was gathered from it: values, and where they lie.
+  std::vector<Bytes> gathered_values_;
+  std::vector<Bytes> gathered_keys_;
+  std::vector<Location> gathered_places_;
+  // Where they go.
+  SegmentRef moved_;
+  std::uint64_t moved_chain_ = 0;
+  // A segment that went and may be used again.
+  SegmentRef recyclable_;
+};
+
+}  // namespace varve::log

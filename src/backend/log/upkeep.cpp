@@ -1,0 +1,129 @@
+#include "backend/log/upkeep.h"
+
+#include <algorithm>
+
+#include "base/guarded.h"
+#include "base/try.h"
+
+namespace varve::log {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A small batch rarely changes what is due; looking costs more than writing it down.
+constexpr std::uint64_t kUnseenSizeMax = std::uint64_t{256} << 10;
+// Beyond what is asked for: from here on whoever writes helps.
+constexpr std::uint64_t kHelpPercent = 8;
+constexpr int kHelpStepCountMax = 64;
+constexpr auto kIdleWait = 1000ms;
+// After a failure, such as a full disk.
+constexpr auto kFailureWait = 200ms;
+
+}  // namespace
+
+Upkeep::Upkeep(const LogOptions& options, SegmentFiles& files, LogState& state, LogWriter& writer)
+    : options_(options),
+      writer_(writer),
+      checkpointer_(options, files, state, writer),
+      reclaimer_(options, files, state, writer, checkpointer_) {}
+
+void Upkeep::start(std::uint64_t checkpoint_generation) {
+  checkpointer_.start(checkpoint_generation);
+  if (options_.background) thread_ = std::thread([this] { run(); });
+}
+
+void Upkeep::stop() noexcept {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(wake_mutex_);
+    is_stopping_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+Result<bool> Upkeep::step(std::uint64_t size_percent_max) {
+  const std::lock_guard lock(work_mutex_);
+  return or_out_of_memory([&]() -> Result<bool> {
+    if (const auto deadline = writer_.sync_deadline();
+        deadline && *deadline <= std::chrono::steady_clock::now()) {
+      VARVE_TRY(writer_.sync());
+    }
+    if (writer_.needs_spare()) {
+      VARVE_TRY(reclaimer_.prepare_spare());
+      return true;
+    }
+    if (checkpointer_.is_due()) {
+      VARVE_TRY(checkpointer_.write());
+      return true;
+    }
+    return reclaimer_.step(size_percent_max);
+  });
+}
+
+Status Upkeep::run_all(std::uint64_t size_percent_max) {
+  for (int i = 0; i < kHelpStepCountMax; ++i) {
+    VARVE_ASSIGN(const bool did, step(size_percent_max));
+    if (!did) break;
+  }
+  return {};
+}
+
+Status Upkeep::write_checkpoint() {
+  const std::lock_guard lock(work_mutex_);
+  return or_out_of_memory([&] { return checkpointer_.write(); });
+}
+
+void Upkeep::after_write(std::uint64_t size) {
+  if (!options_.background) {
+    (void)run_all(options_.user.size_percent_max);
+    return;
+  }
+  const bool is_seen = (unseen_size_ += size) < kUnseenSizeMax;
+  const bool is_timed = options_.user.durability.kind == Durability::Kind::every_ms;
+  if (is_seen && !is_timed && !writer_.needs_spare()) return;
+  unseen_size_ = 0;
+  {
+    const std::lock_guard lock(wake_mutex_);
+    is_woken_ = true;
+  }
+  wake_.notify_one();
+  const std::uint64_t limit = options_.user.size_percent_max + kHelpPercent;
+  // A failure here is the thread's to meet again; the batch is written.
+  if (!is_seen && reclaimer_.is_over(limit)) (void)run_all(limit);
+}
+
+void Upkeep::wait(std::chrono::milliseconds longest) {
+  auto until = std::chrono::steady_clock::now() + longest;
+  if (const auto deadline = writer_.sync_deadline()) until = std::min(until, *deadline);
+  std::unique_lock lock(wake_mutex_);
+  wake_.wait_until(lock, until, [this] { return is_woken_ || is_stopping_; });
+  is_woken_ = false;
+}
+
+void Upkeep::run() noexcept {
+  for (;;) {
+    {
+      const std::lock_guard lock(wake_mutex_);
+      if (is_stopping_) return;
+    }
+    const auto did = step(options_.user.size_percent_max);
+    if (!did) {
+      // Nobody is woken by it: a batch that cannot be written says so itself.
+      std::unique_lock lock(wake_mutex_);
+      wake_.wait_for(lock, kFailureWait, [this] { return is_stopping_; });
+      continue;
+    }
+    if (!*did) {
+      wait(kIdleWait);
+      continue;
+    }
+    const std::uint64_t rate = options_.user.reclaim_size_per_second;
+    if (rate == 0 || reclaimer_.copied_size() == 0) continue;
+    const std::chrono::milliseconds pause(1000 * reclaimer_.copied_size() / rate);
+    std::unique_lock lock(wake_mutex_);
+    wake_.wait_for(lock, pause, [this] { return is_stopping_; });
+  }
+}
+
+}  // namespace varve::log

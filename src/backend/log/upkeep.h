@@ -1,0 +1,54 @@
+// What an open log needs done beside its batches: a segment ready for the next ones, checkpoints, space
+// reclaimed, batches made durable in time. On a thread of its own, or, for tests, inside write().
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+
+#include "backend/log/checkpointer.h"
+#include "backend/log/log_options.h"
+#include "backend/log/reclaimer.h"
+
+namespace varve::log {
+
+class Upkeep {
+ public:
+  Upkeep(const LogOptions& options, SegmentFiles& files, LogState& state, LogWriter& writer);
+  ~Upkeep() { stop(); }
+
+  void start(std::uint64_t checkpoint_generation);
+  // Waits for what is under way.
+  void stop() noexcept;
+
+  // After a batch of this size. Where the thread does not keep up, whoever writes helps.
+  void after_write(std::uint64_t size);
+  // Everything that is due, now. Failures are left for the next time: nothing is lost by them.
+  Status run_all(std::uint64_t size_percent_max);
+  // So that the next one who opens the log has little to read.
+  Status write_checkpoint();
+
+ private:
+  // False if there is nothing to do.
+  Result<bool> step(std::uint64_t size_percent_max);
+  void run() noexcept;
+  void wait(std::chrono::milliseconds longest);
+
+  const LogOptions& options_;
+  LogWriter& writer_;
+  // Held through a step.
+  std::mutex work_mutex_;
+  Checkpointer checkpointer_;
+  Reclaimer reclaimer_;
+  // Since somebody was last woken.
+  std::atomic<std::uint64_t> unseen_size_ = 0;
+
+  std::mutex wake_mutex_;
+  std::condition_variable wake_;
+  bool is_woken_ = false;
+  bool is_stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace varve::log
