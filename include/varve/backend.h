@@ -79,17 +79,18 @@ class WriteBatch {
 };
 
 enum class WriteOutcome : std::uint8_t {
-  done,       // it is there; durable as far as the backend was told to make it so
-  failed,     // it is not there, and the backend goes on without it. If a crash comes before the next
-              // batch that is done, it may be there whole after all
-  fenced,     // another writer has taken over: it is not there, and this backend writes no more
+  done,    // it is there; durable as far as the backend was told to make it so
+  failed,  // it is not there, and the backend goes on without it. If a crash comes before the next
+           // batch that is done, it may be there whole after all
+  fenced,  // another writer has taken over: it is not there, and this backend writes no more
   uncertain,  // it may be there or not, and this backend writes no more: open it again and look
 };
 
 // Only `done` is success. In every other case error() says why.
 class [[nodiscard]] WriteResult {
  public:
-  // Done, as the batch of this number. A batch that changes nothing has the number of the one before.
+  // Done, as the batch of this number. A batch that changes nothing has the number of the one
+  // before.
   explicit WriteResult(std::uint64_t sequence) : sequence_(sequence) {}
   // `outcome` is not `done`.
   WriteResult(WriteOutcome outcome, Error error) : error_(std::move(error)), outcome_(outcome) {}

@@ -53,13 +53,12 @@ std::uint64_t BatchEncoder::directory_size(std::uint64_t sequence) const noexcep
 }
 
 std::uint64_t BatchEncoder::padded_size(std::uint64_t sequence) const noexcept {
-  return round_up(round_up(kBatchHeaderSize + directory_size(sequence), Location::kUnit) +
-                      values_size_,
-                  kBlockSize);
+  return round_up(
+      round_up(kBatchHeaderSize + directory_size(sequence), Location::kUnit) + values_size_,
+      kBlockSize);
 }
 
-ByteView BatchEncoder::encode(BatchHeader& header, std::uint64_t salt,
-                              std::uint64_t batch_offset) {
+ByteView BatchEncoder::encode(BatchHeader& header, std::uint64_t salt, std::uint64_t batch_offset) {
   header.record_count = static_cast<std::uint32_t>(records_.size());
   header.directory_size = static_cast<std::uint32_t>(directory_size(header.sequence));
   std::uint64_t offset = round_up(kBatchHeaderSize + header.directory_size, Location::kUnit);
@@ -101,8 +100,8 @@ ByteView BatchEncoder::encode(BatchHeader& header, std::uint64_t salt,
     offset = round_up(end, Location::kUnit);
     std::memset(to + end, 0, static_cast<std::size_t>(offset - end));
   }
-  header.checksum = xxh3(w.view().subspan(kBatchHeaderSize),
-                         xxh3(w.view().first(kChecksumOffset), salt));
+  header.checksum =
+      xxh3(w.view().subspan(kBatchHeaderSize), xxh3(w.view().first(kChecksumOffset), salt));
   w.patch_u64_le(kChecksumOffset, header.checksum);
   std::memcpy(to, w.view().data(), w.size());
   const std::uint64_t values_begin = round_up(w.size(), Location::kUnit);

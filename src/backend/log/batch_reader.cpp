@@ -48,9 +48,10 @@ Result<Bytes> read_value(const File& file, ByteView key, std::uint64_t offset,
   const std::uint64_t stored = load_le<std::uint64_t>(value.data() - kValueHeaderSize);
   const std::uint64_t found = value_checksum(key, value, salt);
   if (stored == found) return value;
-  return corruption(fmt::format("{}: the value of {} bytes at offset {} is damaged: its checksum is "
-                                "{:016x}, and {:016x} was expected",
-                                file.path(), value_size, offset, found, stored));
+  return corruption(
+      fmt::format("{}: the value of {} bytes at offset {} is damaged: its checksum is "
+                  "{:016x}, and {:016x} was expected",
+                  file.path(), value_size, offset, found, stored));
 }
 
 Result<bool> has_all_values(const File& file, const Batch& batch, std::uint64_t salt) {

@@ -89,7 +89,7 @@ Status CheckpointFile::finish(CheckpointHead head) {
   const Bytes encoded = encode_checkpoint_head(head);
   if (encoded.size() > head_size_) {
     return busy(fmt::format("{}: the segments became too many while it was written",
-                                        files_.checkpoint_path()));
+                            files_.checkpoint_path()));
   }
   VARVE_TRY(file_->write_at(0, encoded));
   VARVE_TRY(file_->sync_data());

@@ -1,8 +1,9 @@
 // Makes checkpoints of a log while it is written.
 //
-// A checkpoint is taken in pieces with the log going on between them. It holds every batch up to where it
-// began, and of later ones whatever was in the index when their keys came by; reading those batches
-// again afterwards makes it whole, since they say where things are, not what to change.
+// A checkpoint is taken in pieces with the log going on between them. It holds every batch up to
+// where it began, and of later ones whatever was in the index when their keys came by; reading
+// those batches again afterwards makes it whole, since they say where things are, not what to
+// change.
 //
 // One thread at a time.
 #pragma once

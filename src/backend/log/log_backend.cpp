@@ -58,7 +58,8 @@ class LogBackend final : public Backend {
   BackendStats stats() const override {
     if (is_closed_) return {};
     BackendStats stats = state_.stats();
-    stats.durable_sequence = writer_->durable_sequence();
+    // The writer is ahead of what readers see for a moment.
+    stats.durable_sequence = std::min(writer_->durable_sequence(), stats.sequence);
     stats.stored_size += writer_->spare_size();
     return stats;
   }
@@ -110,8 +111,7 @@ class LogBackend final : public Backend {
 // The folder exists and has no segment in it.
 Status LogBackend::create() {
   files_.set_identity(files_.new_log_id(), 1);
-  VARVE_ASSIGN(const SegmentRef first,
-               files_.create(SegmentKind::log, options_.prepared_size_min));
+  VARVE_ASSIGN(const SegmentRef first, files_.create(SegmentKind::log, options_.prepared_size_min));
   // From the first batch on, a log without a checkpoint is one that has lost it.
   VARVE_ASSIGN(CheckpointFile checkpoint, CheckpointFile::create(files_, 1));
   CheckpointHead head{.log_id = files_.log_id(),
@@ -144,7 +144,8 @@ Status LogBackend::open() {
   if (!recovered) {
     VARVE_TRY(create());
     VARVE_ASSIGN(recovered, recover_log(files_, state_, as_writer));
-    if (!recovered) return io_error(fmt::format("{}: the log that was just made is gone", files_.dir()));
+    if (!recovered)
+      return io_error(fmt::format("{}: the log that was just made is gone", files_.dir()));
   }
   files_.set_identity(recovered->log_id, recovered->next_segment_id);
   clear_away(*recovered);

@@ -29,10 +29,10 @@ constexpr std::uint32_t kSlotCountMax = 1u << 16;
 Status check_version(std::uint32_t version, std::string_view what) {
   if (version <= kFormatVersion && version != 0) return {};
   if (version == 0) return corruption(fmt::format("{}: format version 0", what));
-  return unsupported(
-      fmt::format("{}: written in format version {}, and this program knows {} at the most; open it "
-                  "with a newer one",
-                  what, version, kFormatVersion));
+  return unsupported(fmt::format(
+      "{}: written in format version {}, and this program knows {} at the most; open it "
+      "with a newer one",
+      what, version, kFormatVersion));
 }
 
 }  // namespace
@@ -113,7 +113,8 @@ std::optional<BatchHeader> decode_batch_header(ByteView in, std::uint64_t room) 
   h.size = r.u64_le();
   h.checksum = r.u64_le();
   if (!r.ok() || h.size > room) return std::nullopt;
-  if (h.size < kBatchHeaderSize || h.directory_size > h.size - kBatchHeaderSize) return std::nullopt;
+  if (h.size < kBatchHeaderSize || h.directory_size > h.size - kBatchHeaderSize)
+    return std::nullopt;
   return h;
 }
 
@@ -171,8 +172,6 @@ Result<ControlRecord> decode_control(ByteView in) {
   ByteReader r(in);
   r.expect(kControlMagic);
   const std::uint32_t version = r.u32_le();
-  VARVE_TRY(r.status(kWhat));
-  VARVE_TRY(check_version(version, kWhat));
   ControlRecord record{.log_id = r.u64_le(),
                        .counter = r.u64_le(),
                        .durable_sequence = r.u64_le(),
@@ -181,6 +180,8 @@ Result<ControlRecord> decode_control(ByteView in) {
   const std::size_t checked_size = r.offset();
   if (r.u64_le() != xxh3(in.first(std::min(in.size(), checked_size)))) r.fail("checksum");
   VARVE_TRY(r.status(kWhat));
+  // After the checksum: unlike other headers this one may be torn.
+  VARVE_TRY(check_version(version, kWhat));
   return record;
 }
 
@@ -226,8 +227,8 @@ Bytes encode_checkpoint_head(const CheckpointHead& head) {
   w.u32_le(static_cast<std::uint32_t>(head.segments.size()));
   for (const std::uint64_t field :
        {head.log_id, head.generation, head.sequence, head.needed_sequence, head.tail_segment_id,
-        head.tail_offset, head.tail_chain, head.next_segment_id, head.head_size,
-        head.image_size, head.image_checksum}) {
+        head.tail_offset, head.tail_chain, head.next_segment_id, head.head_size, head.image_size,
+        head.image_checksum}) {
     w.u64_le(field);
   }
   for (const CheckpointSegment& segment : head.segments) {
@@ -242,6 +243,7 @@ Bytes encode_checkpoint_head(const CheckpointHead& head) {
     w.u64_le(segment.erasure_size);
   }
   w.u64_le(xxh3(w.view()));
+  if (w.size() < head.head_size) w.zeros(static_cast<std::size_t>(head.head_size) - w.size());
   return w.take();
 }
 

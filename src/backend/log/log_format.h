@@ -93,8 +93,8 @@ std::uint64_t record_cost(std::size_t key_size, std::uint64_t value_size) noexce
 std::optional<BatchHeader> decode_batch_header(ByteView in, std::uint64_t room) noexcept;
 // `in` is header and directory. Whether they have their checksum.
 bool has_good_head(const BatchHeader& header, ByteView in, std::uint64_t salt) noexcept;
-// Keys are borrowed from `in`, which is header and directory and has passed has_good_head(). Corruption
-// if they make no sense all the same.
+// Keys are borrowed from `in`, which is header and directory and has passed has_good_head().
+// Corruption if they make no sense all the same.
 Result<std::vector<DirectoryEntry>> decode_directory(const BatchHeader& header, ByteView in,
                                                      std::uint64_t batch_offset);
 
@@ -118,7 +118,8 @@ Result<ControlRecord> decode_control(ByteView in);
 // --- Pins of readers -----------------------------------------------------------------
 
 struct PinRecord {
-  std::uint64_t sequence = 0;    // what the reader shows; it needs everything that lived then or later
+  std::uint64_t sequence =
+      0;  // what the reader shows; it needs everything that lived then or later
   std::uint64_t generation = 0;  // of the checkpoint it started from
 };
 inline constexpr std::size_t kPinRecordSize = 64;
@@ -161,7 +162,7 @@ struct CheckpointHead {
 inline constexpr std::size_t kImagePieceSize = std::size_t{1} << 20;
 // Checksums of the image's pieces of kImagePieceSize bytes, each the seed of the next.
 std::uint64_t image_checksum(ByteView image) noexcept;
-// Without the zeros between it and the image.
+// With zeros up to `head_size`; larger than that if it does not fit.
 Bytes encode_checkpoint_head(const CheckpointHead& head);
 // `file` is all of it.
 Result<CheckpointHead> decode_checkpoint_head(ByteView file);

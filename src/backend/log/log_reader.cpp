@@ -15,8 +15,8 @@
 namespace varve::log {
 namespace {
 
-// Between the list of files and opening them a checkpoint may take the place of another. With the pin
-// taken nothing more goes, so that the second try finds everything.
+// Between the list of files and opening them a checkpoint may take the place of another. With the
+// pin taken nothing more goes, so that the second try finds everything.
 constexpr int kLoadAttemptCount = 3;
 
 // What was published at one moment, and the pin that keeps it.
@@ -46,8 +46,7 @@ class LogReader final : public Backend {
     return multi_get_or_none([&] {
       const auto loaded = current();
       if (loaded != nullptr) return loaded->state.multi_get(keys, std::nullopt);
-      return std::vector<Result<std::optional<Bytes>>>(keys.size(),
-                                                       closed_error(options_.traits));
+      return std::vector<Result<std::optional<Bytes>>>(keys.size(), closed_error(options_.traits));
     });
   }
   Result<RangePage> range(const RangeQuery& query) const override {
@@ -113,13 +112,15 @@ Result<std::shared_ptr<Loaded>> LogReader::load() const {
   VARVE_ASSIGN(auto pin, ReaderPin::take(files_.vfs(), files_.readers_path()));
   for (int attempt = 1;; ++attempt) {
     auto loaded = std::make_shared<Loaded>(options_.traits);
-    const auto recovered = recover_log(files_, loaded->state, {.writes = false, .published_only = true});
+    const auto recovered =
+        recover_log(files_, loaded->state, {.writes = false, .published_only = true});
     const bool is_whole = recovered && *recovered && (*recovered)->report.problems.empty();
     if (!is_whole && attempt < kLoadAttemptCount) continue;
     if (!recovered) return recovered.error();
     if (!*recovered) return not_found(fmt::format("{}: there is no log here", files_.dir()));
     loaded->report = (*recovered)->report;
-    VARVE_TRY(pin->set({.sequence = (*recovered)->sequence, .generation = (*recovered)->generation}));
+    VARVE_TRY(
+        pin->set({.sequence = (*recovered)->sequence, .generation = (*recovered)->generation}));
     loaded->pin = std::move(pin);
     return loaded;
   }

@@ -38,8 +38,7 @@ std::optional<Location> LogState::locate(ByteView key, const At& at) const {
 }
 
 Result<LogState::Found> LogState::found_at(const Location& location) const {
-  const SegmentRef segment =
-      location.slot < segments_.size() ? segments_[location.slot] : nullptr;
+  const SegmentRef segment = location.slot < segments_.size() ? segments_[location.slot] : nullptr;
   const std::uint64_t end = location.offset() + kValueHeaderSize + location.value_size;
   // The index may come from a damaged checkpoint whose checksum fitted by chance, or point
   // into a segment that somebody deleted.

@@ -105,8 +105,8 @@ void Recovery::apply(const SegmentRef& segment, const Batch& batch) {
 Status Recovery::add_known(const CheckpointSegment& known) {
   auto opened = open(known.id);
   if (opened && (*opened)->salt != known.salt) {
-    opened = corruption(fmt::format("{}: another segment under its name",
-                                    files_.segment_path(known.id)));
+    opened = corruption(
+        fmt::format("{}: another segment under its name", files_.segment_path(known.id)));
   }
   SegmentRef segment;
   if (opened) {
@@ -122,9 +122,9 @@ Status Recovery::add_known(const CheckpointSegment& known) {
   }
   segment->used_end = known.used_end;
   if (opened && segment->file_size < known.used_end) {
-    problem(corruption(fmt::format("{}: {} bytes are left of {}; the values in the rest are lost",
-                                   files_.segment_path(known.id), segment->file_size,
-                                   known.used_end)));
+    problem(
+        corruption(fmt::format("{}: {} bytes are left of {}; the values in the rest are lost",
+                               files_.segment_path(known.id), segment->file_size, known.used_end)));
     segment->used_end = segment->file_size;
     segment->damaged = true;
   }
@@ -163,8 +163,9 @@ Status Recovery::from_checkpoint(Checkpoint checkpoint) {
   std::vector<SegmentRef> segments;
   if (tail != nullptr && tail->file != nullptr) segments.push_back(tail);
   for (const std::uint64_t id : ids_) {
-    const bool is_known = std::any_of(head.segments.begin(), head.segments.end(),
-                                      [&](const CheckpointSegment& known) { return known.id == id; });
+    const bool is_known =
+        std::any_of(head.segments.begin(), head.segments.end(),
+                    [&](const CheckpointSegment& known) { return known.id == id; });
     if (is_known) continue;
     out_.next_segment_id = std::max(out_.next_segment_id, id + 1);
     auto segment = open(id);
@@ -241,9 +242,10 @@ Status Recovery::from_segments() {
   VARVE_TRY(walk(log, logs, kBlockSize, logs.empty() ? 0 : logs.front()->salt));
   out_.report.rebuilt_index = out_.sequence != 0;
   if (log.gap_count() != 0) {
-    problem(corruption(fmt::format("{}: {} times batches that were durable cannot be read; what they "
-                                   "held is missing, or older than it should be",
-                                   files_.dir(), log.gap_count())));
+    problem(
+        corruption(fmt::format("{}: {} times batches that were durable cannot be read; what they "
+                               "held is missing, or older than it should be",
+                               files_.dir(), log.gap_count())));
   }
   return {};
 }

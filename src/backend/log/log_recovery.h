@@ -3,10 +3,12 @@
 //
 // Invariants:
 // 1. What is taken in are whole batches, in order and without a gap up to the last one.
-// 2. Every batch up to `durable_sequence` survives any crash as it lies. Later ones were read, but may
+// 2. Every batch up to `durable_sequence` survives any crash as it lies. Later ones were read, but
+// may
 //    be in the page cache alone, even if a sync would say otherwise: a writer writes them
 //    again, elsewhere, before anybody sees them.
-// 3. A batch that was durable and cannot be read is a problem in the report, and ends the log like a
+// 3. A batch that was durable and cannot be read is a problem in the report, and ends the log like
+// a
 //    torn one: what is shown is what was there before it.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What is known of a log while it is open: the index, the segments it points into, the snapshots that
-// are held. A writer and a reader in another process read through the same one.
+// What is known of a log while it is open: the index, the segments it points into, the snapshots
+// that are held. A writer and a reader in another process read through the same one.
 //
 // Thread safety: what reads takes the mutex itself, shared. What changes expects it to be held
 // exclusively.

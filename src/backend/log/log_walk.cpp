@@ -37,8 +37,8 @@ Result<bool> LogWalk::segment(const SegmentRef& segment, std::uint64_t offset,
     if (sequence_max_ && header.sequence > *sequence_max_) return true;
     if (header.first_sequence > read_sequence_ + 1 && !over_gaps_) return !is_first;
     if (header.again) {
-      // Only when it is whole does it take the place of those it holds once more: they may have been
-      // promised to somebody.
+      // Only when it is whole does it take the place of those it holds once more: they may have
+      // been promised to somebody.
       VARVE_ASSIGN(const bool is_whole, has_all_values(*segment->file, *batch, segment->salt));
       if (!is_whole) {
         dropped_tail_ = true;

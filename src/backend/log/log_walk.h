@@ -16,9 +16,9 @@ class LogWalk {
  public:
   using Apply = std::function<void(const SegmentRef& segment, const Batch& batch)>;
 
-  // Starts behind batch `sequence`. Every batch up to `known_durable` is durable for sure. Batches above
-  // `sequence_max` are not looked at. With `over_gaps`, what is missing is passed over: a log whose
-  // dead segments were removed is read from its beginning.
+  // Starts behind batch `sequence`. Every batch up to `known_durable` is durable for sure. Batches
+  // above `sequence_max` are not looked at. With `over_gaps`, what is missing is passed over: a log
+  // whose dead segments were removed is read from its beginning.
   LogWalk(std::uint64_t sequence, std::uint64_t known_durable,
           std::optional<std::uint64_t> sequence_max, bool over_gaps, Apply apply)
       : sequence_(sequence),
@@ -28,8 +28,8 @@ class LogWalk {
         over_gaps_(over_gaps),
         apply_(std::move(apply)) {}
 
-  // Takes in the batches of `segment` from `offset` on, the first of which is chained to `chain`. False
-  // if it does not go on where the one before ended, which is damage.
+  // Takes in the batches of `segment` from `offset` on, the first of which is chained to `chain`.
+  // False if it does not go on where the one before ended, which is damage.
   Result<bool> segment(const SegmentRef& segment, std::uint64_t offset, std::uint64_t chain);
 
   // After the last segment. Without a limit, batches that are whole but not known to be durable are

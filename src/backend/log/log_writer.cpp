@@ -18,9 +18,8 @@ constexpr std::uint64_t kSegmentSizeMax = std::uint64_t{Location::kUnit} << 32;
 
 Status LogWriter::check_latch() const {
   if (!latch_) return {};
-  return io_error(
-      fmt::format("{}: takes no more batches, since {}; close it and open it again", files_.dir(),
-                  latch_->message()));
+  return io_error(fmt::format("{}: takes no more batches, since {}; close it and open it again",
+                              files_.dir(), latch_->message()));
 }
 
 Error LogWriter::latch(Error error) {
@@ -176,8 +175,7 @@ Status LogWriter::withdraw(std::uint64_t offset) {
   return active_->file->write_at(offset, zeros);
 }
 
-Status LogWriter::apply(const BatchEncoder& encoder, const BatchHeader& header,
-                        std::uint64_t end) {
+Status LogWriter::apply(const BatchEncoder& encoder, const BatchHeader& header, std::uint64_t end) {
   const std::unique_lock lock(state_.mutex());
   // Before anything points there.
   active_->used_end = end;

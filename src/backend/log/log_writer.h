@@ -5,7 +5,8 @@
 // 2. A segment is written to only when every batch in the ones before it is durable.
 // 3. A batch is shown to readers of this process when it is as durable as was asked for, and
 //    published to others when it is durable.
-// 4. After a failed sync nothing more is written to that file. What it may have lost is written again
+// 4. After a failed sync nothing more is written to that file. What it may have lost is written
+// again
 //    into the next segment; if that fails too, the writer is latched: it may be there or not, and
 //    only opening the log again tells.
 //

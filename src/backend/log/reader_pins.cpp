@@ -53,8 +53,8 @@ Result<std::unique_ptr<ReaderPin>> ReaderPin::take(Vfs& vfs, const std::string& 
     VARVE_TRY(pin->set({}));
     return pin;
   }
-  return busy(fmt::format("{}: {} readers have the log open, and there is no place for another", path,
-                          kPinSlotCount));
+  return busy(fmt::format("{}: {} readers have the log open, and there is no place for another",
+                          path, kPinSlotCount));
 }
 
 ReaderPin::~ReaderPin() {

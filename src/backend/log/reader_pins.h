@@ -1,9 +1,10 @@
-// Pins of readers in other processes. A reader holds a numbered slot of the file `readers` under a lock
-// that goes with its process, and notes there what it needs.
+// Pins of readers in other processes. A reader holds a numbered slot of the file `readers` under a
+// lock that goes with its process, and notes there what it needs.
 //
 // Why nothing is lost between the two: the writer publishes in the control file what it is about to
-// reclaim and then reads the pins; a reader notes that it needs everything and then reads the control
-// file. So either the writer sees the pin, or the reader starts from behind what is reclaimed.
+// reclaim and then reads the pins; a reader notes that it needs everything and then reads the
+// control file. So either the writer sees the pin, or the reader starts from behind what is
+// reclaimed.
 #pragma once
 
 #include <memory>

@@ -127,9 +127,9 @@ Status Reclaimer::punch(const SegmentRef& segment, const Pins& pins) {
       for (std::size_t i = 0; i < entries.size(); ++i) {
         if (entries[i].erases) continue;
         const auto place = state_.index().find(entries[i].key);
-        is_dead[i] = (!place || place->slot != segment->slot ||
-                      place->offset() != entries[i].offset) &&
-                     !is_needed(pins, *segment, entries[i].version);
+        is_dead[i] =
+            (!place || place->slot != segment->slot || place->offset() != entries[i].offset) &&
+            !is_needed(pins, *segment, entries[i].version);
       }
     }
     for (std::size_t i = 0; i < entries.size(); ++i) {

@@ -157,10 +157,8 @@ Status Reclaimer::make_moved_segment() {
 Status Reclaimer::flush(BatchEncoder& encoder) {
   VARVE_TRY(make_moved_segment());
   const std::uint64_t as_of = writer_.durable_sequence();
-  BatchHeader header{.sequence = as_of,
-                     .first_sequence = as_of,
-                     .durable_sequence = as_of,
-                     .chain = moved_chain_};
+  BatchHeader header{
+      .sequence = as_of, .first_sequence = as_of, .durable_sequence = as_of, .chain = moved_chain_};
   const std::uint64_t offset = moved_->used_end;
   const ByteView bytes = encoder.encode(header, moved_->salt, offset);
   Status written = moved_->file->write_at(offset, bytes);

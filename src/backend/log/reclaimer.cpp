@@ -42,9 +42,10 @@ bool Reclaimer::may_go(const Pins& pins, const Segment& segment) const {
       });
   // A reader whose checkpoint is older may have it in its index whatever it shows: records
   // were moved without a batch.
-  return !is_seen && std::all_of(pins.readers.begin(), pins.readers.end(), [&](const PinRecord& pin) {
-    return pin.generation >= segment.free_generation;
-  });
+  return !is_seen &&
+         std::all_of(pins.readers.begin(), pins.readers.end(), [&](const PinRecord& pin) {
+           return pin.generation >= segment.free_generation;
+         });
 }
 
 Reclaimer::Sizes Reclaimer::sizes() const {
@@ -86,8 +87,8 @@ Result<bool> Reclaimer::step(std::uint64_t percent_max) {
     if (did) return true;
   }
   // Segments that only wait for a checkpoint: worth one if they are larger than it.
-  const bool waits = now.cleared > 2 * checkpointer_.size() &&
-                     checkpointer_.durable_generation() != 0;
+  const bool waits =
+      now.cleared > 2 * checkpointer_.size() && checkpointer_.durable_generation() != 0;
   bool is_unstamped = false;
   {
     const std::shared_lock lock(state_.mutex());
@@ -111,8 +112,8 @@ Result<bool> Reclaimer::free_segments(const Pins& pins) {
   }
   for (SegmentRef& segment : gone) {
     // Nobody can get at it any more; who had it before still has a reference.
-    const bool is_whole = segment->punched_size == 0 &&
-                          segment->file_size >= options_.prepared_size_min;
+    const bool is_whole =
+        segment->punched_size == 0 && segment->file_size >= options_.prepared_size_min;
     if (recyclable_ == nullptr && is_whole && segment.use_count() == 1 && writer_.needs_spare()) {
       recyclable_ = std::move(segment);
     } else {

@@ -1,9 +1,11 @@
 // Gives back the space of what was overwritten and erased, while the log is in use.
 //
 // Invariants:
-// 1. Nothing is reclaimed that a crash, a snapshot or a reader in another process could still need: it
+// 1. Nothing is reclaimed that a crash, a snapshot or a reader in another process could still need:
+// it
 //    died in a batch that is durable, and before everything that anybody holds.
-// 2. A segment goes only when nothing lives in it and a checkpoint that began afterwards is durable.
+// 2. A segment goes only when nothing lives in it and a checkpoint that began afterwards is
+// durable.
 // 3. A segment somebody reads from is neither punched nor recycled, only unlinked.
 // 4. An erasure is dropped only when no segment is left that could hold what it erased.
 //
@@ -53,8 +55,8 @@ class Reclaimer {
     std::vector<PinRecord> readers;        // of others
   };
   Result<Pins> pins() const;
-  // Whether something in `segment` that is dead now and was written in batch `version` may be seen by
-  // one of them.
+  // Whether something in `segment` that is dead now and was written in batch `version` may be seen
+  // by one of them.
   static bool is_needed(const Pins& pins, const Segment& segment, std::uint64_t version);
   bool may_go(const Pins& pins, const Segment& segment) const;
 

@@ -30,8 +30,8 @@ Result<SegmentRef> open_segment(Vfs& vfs, const std::string& path, OpenMode mode
   const auto header = decode_segment_header(block.view());
   if (!header) return header.error().with_context(path);
   if (header->segment_id != expected_id) {
-    return corruption(fmt::format("{}: this is segment {:x} of a log under the name of another", path,
-                                  header->segment_id));
+    return corruption(fmt::format("{}: this is segment {:x} of a log under the name of another",
+                                  path, header->segment_id));
   }
   VARVE_ASSIGN(const std::uint64_t size, file->size());
   auto segment = std::make_shared<Segment>(std::move(file), *header);

@@ -81,8 +81,6 @@ Result<SegmentRef> SegmentFiles::recycle(const Segment& old, std::uint64_t size)
 
 Status SegmentFiles::remove(std::uint64_t id) { return vfs_.remove(segment_path(id)); }
 
-void SegmentFiles::remove_temporary() {
-  (void)vfs_.remove(temporary_path());
-}
+void SegmentFiles::remove_temporary() { (void)vfs_.remove(temporary_path()); }
 
 }  // namespace varve::log

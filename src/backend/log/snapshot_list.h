@@ -1,8 +1,8 @@
 // What held snapshots still see of what was changed since.
 //
 // The index knows the newest state only. While a snapshot is held, the place a key had before its
-// first change is kept beside the newest snapshot. A snapshot sees the first place that was kept in it
-// or in a later one, and what the index says where there is none.
+// first change is kept beside the newest snapshot. A snapshot sees the first place that was kept in
+// it or in a later one, and what the index says where there is none.
 //
 // Not thread-safe: it belongs to a LogState.
 #pragma once

@@ -1,5 +1,6 @@
-// What an open log needs done beside its batches: a segment ready for the next ones, checkpoints, space
-// reclaimed, batches made durable in time. On a thread of its own, or, for tests, inside write().
+// What an open log needs done beside its batches: a segment ready for the next ones, checkpoints,
+// space reclaimed, batches made durable in time. On a thread of its own, or, for tests, inside
+// write().
 #pragma once
 
 #include <condition_variable>

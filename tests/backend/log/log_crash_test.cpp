@@ -1,4 +1,5 @@
-// The log under the crash driver: every point, every subset of what was pending, recoveries crashed again.
+// The log under the crash driver: every point, every subset of what was pending, recoveries crashed
+// again.
 #include <gtest/gtest.h>
 
 #include "backend/log/log_subject.h"

@@ -1,5 +1,5 @@
-// A log with everything small and nothing in the background, so that a few batches make it grow, roll
-// over, reclaim and checkpoint, and the disk sees the same in every run.
+// A log with everything small and nothing in the background, so that a few batches make it grow,
+// roll over, reclaim and checkpoint, and the disk sees the same in every run.
 #pragma once
 
 #include "backend/log/log_backend.h"
