@@ -7,6 +7,7 @@ namespace varve::log {
 namespace {
 
 constexpr std::size_t kBlockSize = GroupArena::kBlockUnits * GroupArena::kUnit;
+constexpr std::uint32_t kSlabBlockCountMax = IndexMemory::kHugePageSize / kBlockSize;
 constexpr std::size_t kBlockCountMax = std::size_t{1} << (32 - GroupArena::kBlockShift);
 
 // Links of a free part, behind its mark and its size.
@@ -18,8 +19,7 @@ constexpr std::size_t kPreviousOffset = 8;
 GroupArena::GroupArena() noexcept { lists_.fill(kNone); }
 
 std::size_t GroupArena::memory_size() const noexcept {
-  const std::size_t block_count = blocks_.size() - vacant_count_ + (spare_ != nullptr ? 1 : 0);
-  return block_count * kBlockSize + blocks_.capacity() * sizeof(Block);
+  return slabs_size_ + blocks_.capacity() * sizeof(Block) + slabs_.capacity() * sizeof(Slab);
 }
 
 GroupRef GroupArena::allocate(std::size_t size) {
@@ -59,6 +59,7 @@ void GroupArena::shrink(GroupRef ref, std::size_t size_before, std::size_t size)
 
 // The smallest part that is large enough. What it has too much stays free.
 GroupRef GroupArena::take_free(std::uint32_t units) noexcept {
+  if (listed_count_ == 0) return kNone;
   std::size_t word = units / 64;
   std::uint64_t filled = filled_[word] & ~std::uint64_t{0} << units % 64;
   while (filled == 0) {
@@ -89,6 +90,7 @@ void GroupArena::link(GroupRef ref, std::uint32_t units) noexcept {
   bytes[0] = kFreeMark;
   store_le<std::uint16_t>(bytes + 2, static_cast<std::uint16_t>(units));
   if (units < kListedUnitsMin) return;
+  ++listed_count_;
   const std::size_t list = std::min(units, kListCount - 1);
   const GroupRef next = lists_[list];
   store_le<GroupRef>(bytes + kNextOffset, next);
@@ -101,6 +103,7 @@ void GroupArena::link(GroupRef ref, std::uint32_t units) noexcept {
 void GroupArena::unlink(GroupRef ref) noexcept {
   const std::uint32_t units = free_units_at(ref);
   if (units < kListedUnitsMin) return;
+  --listed_count_;
   const auto next = load_le<GroupRef>(bytes_at(ref) + kNextOffset);
   const auto previous = load_le<GroupRef>(bytes_at(ref) + kPreviousOffset);
   if (next != kNone) store_le<GroupRef>(bytes_at(next) + kPreviousOffset, previous);
@@ -124,23 +127,69 @@ void GroupArena::drop(std::uint32_t number) noexcept {
   Block& block = blocks_[number];
   used_units_ -= block.used;
   live_units_ -= block.live;
-  if (spare_ == nullptr) spare_ = std::move(block.bytes);
-  block = {};
-  ++vacant_count_;
+  block.used = 0;
+  block.live = 0;
+  block.next = free_block_;
+  free_block_ = number;
+  --block_in_use_count_;
+  Slab& slab = slabs_[block.slab];
+  if (++slab.free_count == slab.block_count) drop_slab(block.slab);
+}
+
+void GroupArena::drop_slab(std::uint32_t slab) noexcept {
+  std::uint32_t kept = kNone;
+  for (std::uint32_t number = free_block_; number != kNone;) {
+    Block& block = blocks_[number];
+    const std::uint32_t next = block.next;
+    std::uint32_t& list = block.slab == slab ? free_number_ : kept;
+    if (block.slab == slab) block.bytes = nullptr;
+    block.next = list;
+    list = number;
+    number = next;
+  }
+  free_block_ = kept;
+  slabs_size_ -= slabs_[slab].memory.size();
+  slabs_[slab] = {};
+}
+
+// Takes all memory before anything refers to it.
+void GroupArena::add_slab() {
+  const std::uint32_t block_count = std::clamp(block_in_use_count_ / 8, 1u, kSlabBlockCountMax);
+  std::uint32_t slab = 0;
+  while (slab < slabs_.size() && slabs_[slab].block_count != 0) ++slab;
+  if (slab == slabs_.size()) slabs_.emplace_back();
+  if (blocks_.size() + block_count > kBlockCountMax) throw std::bad_alloc();
+  if (blocks_.capacity() - blocks_.size() < block_count) {
+    blocks_.reserve(blocks_.size() + blocks_.size() / 2 + block_count);
+  }
+  slabs_[slab] = {IndexMemory(block_count * kBlockSize), block_count, block_count};
+  slabs_size_ += slabs_[slab].memory.size();
+
+  // There is no other one with bytes, or nobody would have asked.
+  std::uint32_t* end = &free_block_;
+  for (std::uint32_t i = 0; i < block_count; ++i) {
+    std::uint32_t number = free_number_;
+    if (number != kNone) {
+      free_number_ = blocks_[number].next;
+    } else {
+      number = static_cast<std::uint32_t>(blocks_.size());
+      blocks_.emplace_back();
+    }
+    Block& block = blocks_[number];
+    block.bytes = slabs_[slab].memory.data() + i * kBlockSize;
+    block.slab = slab;
+    *end = number;
+    end = &block.next;
+  }
+  *end = kNone;
 }
 
 void GroupArena::use_new_block() {
-  if (vacant_count_ == 0 && blocks_.size() == kBlockCountMax) throw std::bad_alloc();
-  if (spare_ == nullptr) spare_.reset(new std::byte[kBlockSize]);
-  std::uint32_t number = 0;
-  if (vacant_count_ == 0) {
-    number = static_cast<std::uint32_t>(blocks_.size());
-    blocks_.emplace_back();
-  } else {
-    while (blocks_[number].bytes != nullptr) ++number;
-    --vacant_count_;
-  }
-  blocks_[number].bytes = std::move(spare_);
+  if (free_block_ == kNone) add_slab();
+  const std::uint32_t number = free_block_;
+  free_block_ = blocks_[number].next;
+  --slabs_[blocks_[number].slab].free_count;
+  ++block_in_use_count_;
   if (current_ != kNone) close_current();
   current_ = number;
 }
@@ -157,15 +206,13 @@ void GroupArena::close_current() noexcept {
 
 // Makes sure that use_new_block() cannot fail once.
 bool GroupArena::prepare_block() noexcept {
-  if (spare_ == nullptr) spare_.reset(new (std::nothrow) std::byte[kBlockSize]);
-  if (spare_ == nullptr) return false;
-  if (vacant_count_ != 0 || blocks_.size() < blocks_.capacity()) return true;
+  if (free_block_ != kNone) return true;
   try {
-    blocks_.reserve(blocks_.size() * 2);
+    add_slab();
   } catch (const std::bad_alloc&) {
     return false;
   }
-  return blocks_.size() < kBlockCountMax;
+  return true;
 }
 
 // The copy of one block's groups needs one new block at most: is_untidy() means that a fifth of
@@ -180,7 +227,7 @@ GroupRef GroupArena::copy(GroupRef from) noexcept {
 std::uint32_t GroupArena::emptiest_block() const noexcept {
   std::uint32_t emptiest = kNone;
   for (std::uint32_t number = 0; number < blocks_.size(); ++number) {
-    if (blocks_[number].bytes == nullptr || number == current_) continue;
+    if (blocks_[number].used == 0 || number == current_) continue;
     if (emptiest == kNone || blocks_[number].live < blocks_[emptiest].live) emptiest = number;
   }
   return emptiest;

@@ -6,6 +6,9 @@
 // block is emptied by moving its groups. What a group is called changes then; whoever keeps
 // references is told. At most about a fifth of the memory is free.
 //
+// Blocks are parts of slabs, which grow with the memory there is up to a huge page: small worlds
+// pay for little, large ones are found fast.
+//
 // A reference counts units of 4 bytes, so that it is 4 bytes itself and 16 GiB can be named.
 #pragma once
 
@@ -13,10 +16,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "backend/log/index_group.h"
+#include "backend/log/index_memory.h"
 
 namespace varve::log {
 
@@ -70,11 +73,19 @@ class GroupArena {
   }
 
  private:
-  // In units. A number without bytes is free for the next block.
+  struct Slab {
+    IndexMemory memory;
+    std::uint32_t block_count = 0;
+    std::uint32_t free_count = 0;  // of its blocks that hold nothing
+  };
+  // In units. One that is not in use has used none, and `next` is another one like it: of
+  // those with bytes, or of the numbers that have none.
   struct Block {
-    std::unique_ptr<std::byte[]> bytes;
+    std::byte* bytes = nullptr;
     std::uint32_t used = 0;
     std::uint32_t live = 0;
+    std::uint32_t slab = 0;
+    std::uint32_t next = 0;
   };
 
   // What is free starts with a byte that no group starts with, and its size. From 3 units on it is
@@ -90,7 +101,7 @@ class GroupArena {
   }
 
   std::byte* bytes_at(GroupRef ref) const noexcept {
-    return blocks_[ref >> kBlockShift].bytes.get() + (ref & (kBlockUnits - 1)) * kUnit;
+    return blocks_[ref >> kBlockShift].bytes + (ref & (kBlockUnits - 1)) * kUnit;
   }
   std::uint32_t free_units_at(GroupRef ref) const noexcept {
     return load_le<std::uint16_t>(bytes_at(ref) + 2);
@@ -115,18 +126,24 @@ class GroupArena {
   void unlink(GroupRef ref) noexcept;
   void unlink_all(std::uint32_t number) noexcept;
   void drop(std::uint32_t number) noexcept;
+  void drop_slab(std::uint32_t slab) noexcept;
+  void add_slab();
   void use_new_block();
   void close_current() noexcept;
   bool prepare_block() noexcept;
   std::uint32_t emptiest_block() const noexcept;
 
   std::vector<Block> blocks_;
-  std::unique_ptr<std::byte[]> spare_;
-  std::uint32_t vacant_count_ = 0;
+  std::vector<Slab> slabs_;
+  std::size_t slabs_size_ = 0;
+  std::uint32_t free_block_ = kNone;   // the first of those with bytes
+  std::uint32_t free_number_ = kNone;  // the first of those without
+  std::uint32_t block_in_use_count_ = 0;
   // The block whose end is not yet used; kNone at first.
   std::uint32_t current_ = kNone;
   std::uint64_t used_units_ = 0;
   std::uint64_t live_units_ = 0;
+  std::size_t listed_count_ = 0;
   std::array<GroupRef, kListCount> lists_;
   std::array<std::uint64_t, (kListCount + 63) / 64> filled_{};
 };

@@ -6,9 +6,7 @@
 
 #include "backend/log/index.h"
 #include "backend/log/index_parts.h"
-#include "base/byte_reader.h"
 #include "base/guarded.h"
-#include "base/try.h"
 
 namespace varve::log {
 namespace {
@@ -42,9 +40,8 @@ bool rises(ByteView tags) noexcept {
   return std::adjacent_find(tags.begin(), tags.end(), std::greater_equal<>()) == tags.end();
 }
 
-// What is wrong with it, or null.
+// What is wrong with a group that is there whole, or null.
 const char* fault_of(const ImageGroup& group, std::size_t slot_count) noexcept {
-  if (group.prefix.size() >= kKeySizeMax) return "a prefix of 255 bytes";
   if (!rises(group.tags)) return "last bytes that do not rise";
   bool slots_exist = true;
   bool sizes_fit = true;
@@ -58,18 +55,41 @@ const char* fault_of(const ImageGroup& group, std::size_t slot_count) noexcept {
   return nullptr;
 }
 
-Result<ImageGroup> read_group(ByteReader& reader, std::size_t slot_count) {
-  const std::size_t start = reader.offset();
-  const std::size_t prefix_size = reader.u8();
-  const std::size_t count = std::size_t{reader.u8()} + 1;
-  const ImageGroup group{.prefix = reader.bytes(prefix_size),
-                         .tags = reader.bytes(count),
-                         .places = reader.bytes(count * kPlaceSize)};
-  if (!reader.ok()) return reader.error("index image");
-  if (const char* const fault = fault_of(group, slot_count); fault != nullptr) [[unlikely]]
-    return corruption(fmt::format("index image: {} in the group at offset {}", fault, start));
-  return group;
-}
+// Reads one group after the other. There may be millions, so that nothing is made for each but
+// views.
+class ImageReader {
+ public:
+  ImageReader(ByteView image, std::size_t slot_count) : rest_(image), slot_count_(slot_count) {}
+
+  bool at_end() const noexcept { return rest_.empty(); }
+
+  // The next group, or what is wrong with it.
+  const char* next(ImageGroup& group) noexcept {
+    if (rest_.size() < 2) return "no whole head";
+    const auto prefix_size = std::to_integer<std::size_t>(rest_[0]);
+    const std::size_t count = std::to_integer<std::size_t>(rest_[1]) + 1;
+    const std::size_t size = 2 + prefix_size + count * (1 + kPlaceSize);
+    if (prefix_size >= kKeySizeMax) return "a prefix of 255 bytes";
+    if (rest_.size() < size) return "fewer bytes than it needs";
+    const ByteView previous = group.prefix;
+    group = {.prefix = rest_.subspan(2, prefix_size),
+             .tags = rest_.subspan(2 + prefix_size, count),
+             .places = rest_.subspan(2 + prefix_size + count, count * kPlaceSize)};
+    if (!is_first_ && !is_below(previous, group.prefix)) return "a prefix that does not rise";
+    if (const char* const fault = fault_of(group, slot_count_); fault != nullptr) return fault;
+    is_first_ = false;
+    rest_ = rest_.subspan(size);
+    return nullptr;
+  }
+
+  // Of the group that is next.
+  std::size_t offset_in(ByteView image) const noexcept { return image.size() - rest_.size(); }
+
+ private:
+  ByteView rest_;
+  std::size_t slot_count_;
+  bool is_first_ = true;
+};
 
 }  // namespace
 
@@ -97,23 +117,19 @@ Result<Index> Index::from_image(ByteView image, std::size_t slot_count) {
   return or_out_of_memory([&]() -> Result<Index> {
     Index index;
     Parts& parts = *index.parts_;
-    ByteReader reader(image);
+    ImageReader reader(image, slot_count);
+    ImageGroup group;
     std::size_t group_count = 0;
-    ByteView previous;
-    while (reader.remaining() > 0) {
-      const std::size_t start = reader.offset();
-      VARVE_ASSIGN(const ImageGroup group, read_group(reader, slot_count));
-      if (group_count > 0 && !is_below(previous, group.prefix)) {
-        return corruption(fmt::format(
-            "index image: a prefix that does not rise in the group at offset {}", start));
+    for (; !reader.at_end(); ++group_count) {
+      if (const char* const fault = reader.next(group); fault != nullptr) {
+        return corruption(fmt::format("index image: the group at offset {} of {} has {}",
+                                      reader.offset_in(image), image.size(), fault));
       }
       const auto count = static_cast<unsigned>(group.tags.size());
       const GroupRef ref = parts.arena.allocate(Group::size_of(group.prefix.size(), count));
       parts.arena.at(ref).make(group.prefix, group.tags, group.places);
       ++parts.group_counts[group.prefix.size()];
       parts.count += count;
-      ++group_count;
-      previous = group.prefix;
     }
     parts.table.rebuild(parts.arena, group_count);
     return index;

@@ -1,6 +1,9 @@
 #include "backend/log/index_table.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
+#include <memory>
 #include <utility>
 
 namespace varve::log {
@@ -12,20 +15,28 @@ constexpr std::uint8_t kPassedMax = std::numeric_limits<std::uint8_t>::max();
 
 void GroupTable::rebuild(const GroupArena& arena, std::size_t count) {
   GroupTable made;
-  while (count_max(made.bucket_count_) < count) {
-    made.bucket_count_ = count * 8 / (std::size_t{kBucketCapacity} * 7) + 1;
-    // Only rounding can make another try necessary.
-    ++count;
-  }
-  // Aligned by hand: buckets are to be whole cache lines.
-  std::size_t size = (made.bucket_count_ + 1) * sizeof(Bucket);
-  made.memory_size_ = size;
-  made.memory_.reset(new std::byte[size]);
-  void* start = made.memory_.get();
-  std::align(sizeof(Bucket), made.bucket_count_ * sizeof(Bucket), start, size);
-  made.buckets_ = static_cast<Bucket*>(start);
+  made.bucket_count_ = count * 8 / (std::size_t{kBucketCapacity} * 7) + 1;
+  made.memory_ = IndexMemory(made.bucket_count_ * sizeof(Bucket));
+  made.buckets_ = reinterpret_cast<Bucket*>(made.memory_.data());
   std::uninitialized_value_construct_n(made.buckets_, made.bucket_count_);
-  arena.for_each([&](GroupRef ref) { made.insert(hash_of(arena.at(ref).prefix()), ref); });
+
+  // Each waits until its bucket has come from memory, while others are on their way.
+  struct Waiting {
+    std::uint64_t hash;
+    GroupRef ref;
+  };
+  constexpr std::size_t kWaitingCount = 16;
+  std::array<Waiting, kWaitingCount> ring;
+  std::size_t index = 0;
+  arena.for_each([&](GroupRef ref) {
+    Waiting& turn = ring[index % kWaitingCount];
+    if (index++ >= kWaitingCount) made.insert(turn.hash, turn.ref);
+    turn = {hash_of(arena.at(ref).prefix()), ref};
+    __builtin_prefetch(&made.buckets_[made.home_of(turn.hash)], 1);
+  });
+  for (std::size_t i = 0; i < std::min(index, kWaitingCount); ++i) {
+    made.insert(ring[i].hash, ring[i].ref);
+  }
   *this = std::move(made);
 }
 

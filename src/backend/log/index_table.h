@@ -10,13 +10,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
 #include "backend/log/index_arena.h"
+#include "backend/log/index_memory.h"
 #include "base/endian.h"
 #include "varve/bytes.h"
 #include "varve/checksum.h"
@@ -60,7 +60,7 @@ class GroupTable {
   static constexpr GroupRef kNone = ~GroupRef{0};
 
   std::size_t count() const noexcept { return count_; }
-  std::size_t memory_size() const noexcept { return memory_size_; }
+  std::size_t memory_size() const noexcept { return memory_.size(); }
 
   // kNone if there is no group of that prefix.
   GroupRef find(const GroupArena& arena, ByteView prefix, std::uint64_t hash) const noexcept {
@@ -130,8 +130,7 @@ class GroupTable {
   }
   GroupRef& slot_of(std::uint64_t hash, GroupRef ref, std::size_t& bucket_index) noexcept;
 
-  std::unique_ptr<std::byte[]> memory_;
-  std::size_t memory_size_ = 0;
+  IndexMemory memory_;
   Bucket* buckets_ = nullptr;
   std::size_t bucket_count_ = 0;
   std::size_t count_ = 0;
