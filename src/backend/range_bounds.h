@@ -50,7 +50,7 @@ class RangePageBuilder {
   // who reads it later may put it into its entry then.
   void add(Bytes key, std::uint64_t value_size, Result<Bytes> value);
 
-  RangePage take() && { return std::move(page_); }
+  RangePage take() &&;
 
  private:
   const RangeQuery& query_;

@@ -75,8 +75,8 @@ class BackendContract : public testing::TestWithParam<BackendSubjectMaker> {
 };
 
 // Expects invalid_argument, in these words.
-template <class Result>
-void expect_invalid(const Result& result, const std::vector<std::string>& words = {}) {
+template <class Outcome>
+void expect_invalid(const Outcome& result, const std::vector<std::string>& words = {}) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code(), ErrorCode::invalid_argument) << result.error().message();
   for (const std::string& word : words) {
