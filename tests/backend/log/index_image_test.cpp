@@ -51,7 +51,7 @@ void expect_corruption(const Bytes& image, std::string_view why, std::size_t slo
 }
 
 TEST(IndexImage, TheExampleOfItsPage) {
-  const Bytes example = varve::test::example_of("varve_log_v1_index.md", "An index image");
+  const Bytes example = varve::test::example_of("varve_log_v1.md", "An index image");
   const Model model = {
       {"name", {.slot = 2, .offset_unit = 1, .value_size = 10}},
       {std::string("\x80\0\0\x01\x07", 5), {.slot = 0, .offset_unit = 256, .value_size = 4096}},
