@@ -69,16 +69,19 @@ Status CheckpointFile::write_piece(ByteView piece) {
   return {};
 }
 
-Status CheckpointFile::append(ByteView image) {
+Result<bool> CheckpointFile::append(ByteView image) {
+  bool has_written = false;
   while (!image.empty()) {
     const std::size_t size = std::min(image.size(), kImagePieceSize - pending_.size());
     pending_.bytes(image.first(size));
     image = image.subspan(size);
     if (pending_.size() < kImagePieceSize) break;
     VARVE_TRY(write_piece(pending_.view()));
+    VARVE_TRY(file_->sync_data());
     pending_.clear();
+    has_written = true;
   }
-  return {};
+  return has_written;
 }
 
 Status CheckpointFile::finish(CheckpointHead head) {

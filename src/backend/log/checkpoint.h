@@ -25,8 +25,9 @@ class CheckpointFile {
  public:
   static Result<CheckpointFile> create(const SegmentFiles& files, std::size_t segment_count_max);
 
-  // The next part of the image.
-  Status append(ByteView image);
+  // The next part of the image. True if a piece was written with it, which is durable then: so that
+  // not all of it has to be in the end.
+  Result<bool> append(ByteView image);
   // Makes it the checkpoint of the log; durable when it returns. The image's size and checksum
   // in `head` are filled in. If it fails, either checkpoint may be there after a crash, and both
   // are good.

@@ -18,7 +18,7 @@ constexpr std::size_t kSpareSegmentCount = 256;
 
 bool Checkpointer::is_due() const {
   const LogWriter::Written written = writer_.written_since_checkpoint();
-  if (durable_generation_ == 0) return true;
+  if (!has_checkpoint_) return true;
   if (written.batch_count == 0) return false;
   std::uint64_t entry_count = 0;
   {
@@ -91,7 +91,8 @@ Status Checkpointer::write() {
       const std::shared_lock lock(state_.mutex());
       from = state_.index().append_image(as_byte_view(*from), kPieceSize, piece);
     }
-    VARVE_TRY(file.append(piece.view()));
+    VARVE_ASSIGN(const bool has_written, file.append(piece.view()));
+    if (has_written && pause_) pause_();
   }
   // What the image holds of later batches must be there when it is read.
   VARVE_ASSIGN(const LogWriter::Tail reached, writer_.durable_tail());
@@ -99,6 +100,7 @@ Status Checkpointer::write() {
   head.needed_sequence = reached.sequence;
   VARVE_TRY(file.finish(std::move(head)));
   durable_generation_ = generation;
+  has_checkpoint_ = true;
   size_ = file.size();
   writer_.note_checkpoint(covered);
   return {};

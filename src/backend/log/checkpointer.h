@@ -9,6 +9,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "backend/log/log_options.h"
 #include "backend/log/log_state.h"
@@ -23,14 +25,20 @@ class Checkpointer {
                LogWriter& writer)
       : options_(options), files_(files), state_(state), writer_(writer) {}
 
-  // The one the log was opened with; 0 if there was none.
-  void start(std::uint64_t generation) { durable_generation_ = generation; }
+  // With the number of the last one there was, and whether it still is.
+  void start(std::uint64_t generation, bool has_checkpoint) {
+    durable_generation_ = generation;
+    has_checkpoint_ = has_checkpoint;
+  }
+  // What is done between two pieces of a large one.
+  void set_pause(std::function<void()> pause) { pause_ = std::move(pause); }
 
   bool is_due() const;
   Status write();
 
   // Of the one that is on the disk.
   std::uint64_t durable_generation() const noexcept { return durable_generation_; }
+  bool has_checkpoint() const noexcept { return has_checkpoint_; }
   std::uint64_t size() const noexcept { return size_; }
 
  private:
@@ -43,7 +51,9 @@ class Checkpointer {
   LogState& state_;
   LogWriter& writer_;
   std::uint64_t durable_generation_ = 0;
+  bool has_checkpoint_ = false;
   std::uint64_t size_ = 0;
+  std::function<void()> pause_;
 };
 
 }  // namespace varve::log

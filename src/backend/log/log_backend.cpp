@@ -155,9 +155,16 @@ Status LogBackend::open() {
   VARVE_TRY(writer_->start(*recovered));
   report_ = std::move(recovered->report);
   upkeep_ = std::make_unique<Upkeep>(options_, files_, state_, *writer_);
-  upkeep_->start(recovered->generation);
-  // Made from the segments once; not again the next time.
-  if (recovered->generation == 0) VARVE_TRY(upkeep_->write_checkpoint());
+  const bool has_checkpoint = recovered->generation != 0;
+  std::uint64_t generation = recovered->generation;
+  if (!has_checkpoint) {
+    // Readers of an earlier writer may be there: no number they know is used again.
+    VARVE_ASSIGN(const auto pins, read_pins(files_.vfs(), files_.readers_path()));
+    for (const PinRecord& pin : pins) generation = std::max(generation, pin.generation);
+  }
+  upkeep_->start(generation, has_checkpoint);
+  // Made from the segments once, not again the next time. If it fails, upkeep tries on.
+  if (!has_checkpoint) (void)upkeep_->write_checkpoint();
   return {};
 }
 

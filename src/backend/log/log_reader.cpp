@@ -99,6 +99,7 @@ class LogReader final : public Backend {
   Error refusal() const {
     return invalid_argument(fmt::format("{}: opened to read only", files_.dir()));
   }
+  Status make_readers_file() const;
   Result<std::shared_ptr<Loaded>> load() const;
 
   const LogOptions options_;
@@ -108,8 +109,21 @@ class LogReader final : public Backend {
   bool is_closed_ = false;
 };
 
+// Of a log that came without it. In any other folder nothing is made.
+Status LogReader::make_readers_file() const {
+  VARVE_ASSIGN(const std::vector<std::uint64_t> ids, files_.list());
+  if (ids.empty()) return not_found(fmt::format("{}: there is no log here", files_.dir()));
+  return make_pin_file(files_.vfs(), files_.readers_path());
+}
+
 Result<std::shared_ptr<Loaded>> LogReader::load() const {
-  VARVE_ASSIGN(auto pin, ReaderPin::take(files_.vfs(), files_.readers_path()));
+  auto taken = ReaderPin::take(files_.vfs(), files_.readers_path());
+  if (!taken && taken.error().code() == ErrorCode::not_found) {
+    VARVE_TRY(make_readers_file());
+    taken = ReaderPin::take(files_.vfs(), files_.readers_path());
+  }
+  if (!taken) return taken.error();
+  std::unique_ptr<ReaderPin> pin = *std::move(taken);
   for (int attempt = 1;; ++attempt) {
     auto loaded = std::make_shared<Loaded>(options_.traits);
     const auto recovered =

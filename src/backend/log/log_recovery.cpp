@@ -17,6 +17,13 @@ namespace {
 // The directory's share of an erasure.
 std::uint64_t erasure_cost(const DirectoryEntry& entry) { return entry.key.size() + 3; }
 
+bool has_value(const Segment& segment, const DirectoryEntry& entry) {
+  if (entry.erases) return true;
+  const auto value =
+      read_value(*segment.file, entry.key, entry.offset, entry.value_size, segment.salt);
+  return value && value_checksum(entry.key, *value, segment.salt) == entry.checksum;
+}
+
 class Recovery {
  public:
   Recovery(const SegmentFiles& files, LogState& state, const RecoveryOptions& options)
@@ -86,7 +93,8 @@ void Recovery::apply(const SegmentRef& segment, const Batch& batch) {
     if (entry.erases) segment->erasure_size += erasure_cost(entry);
     if (is_rebuilding_ && !moved_versions_.empty()) {
       const auto moved = moved_versions_.find(std::string(as_text(entry.key)));
-      if (moved != moved_versions_.end() && moved->second > entry.version) continue;
+      // Of the same version both hold the same, and the original may be a hole by now.
+      if (moved != moved_versions_.end() && moved->second >= entry.version) continue;
     }
     if (entry.erases) {
       state_.erase(entry.key, batch.header.sequence);
@@ -195,9 +203,11 @@ void Recovery::add_moved(const SegmentRef& segment) {
     if (!*batch) return;
     for (const DirectoryEntry& entry : (*batch)->entries) {
       if (entry.erases) segment->erasure_size += erasure_cost(entry);
+      // A copy that was being made in a crash is not relied on where there is the original.
+      const std::uint64_t worth = has_value(*segment, entry) ? entry.version : entry.version - 1;
       std::uint64_t& version = moved_versions_[std::string(as_text(entry.key))];
-      if (version > entry.version) continue;
-      version = entry.version;
+      if (version > worth) continue;
+      version = worth;
       const Location location{
           .slot = segment->slot,
           .offset_unit = static_cast<std::uint32_t>(entry.offset / Location::kUnit),

@@ -27,12 +27,25 @@ Result<std::optional<Batch>> LogWalk::next(const Segment& segment, std::uint64_t
   return std::nullopt;
 }
 
+Result<bool> LogWalk::has_torn_batch(const Segment& segment, std::uint64_t offset,
+                                     std::uint64_t chain) const {
+  std::byte bytes[kBatchHeaderSize];
+  VARVE_ASSIGN(const std::size_t got, segment.file->read_at(offset, bytes));
+  // However large it was to be: the file may not have grown to its end.
+  const auto header = decode_batch_header({bytes, got}, ~std::uint64_t{0});
+  return header && header->chain == chain && header->sequence == read_sequence_ + 1;
+}
+
 Result<bool> LogWalk::segment(const SegmentRef& segment, std::uint64_t offset,
                               std::uint64_t chain) {
   bool is_first = true;
   for (;;) {
     VARVE_ASSIGN(std::optional<Batch> batch, next(*segment, offset, chain));
-    if (!batch) return true;
+    if (!batch) {
+      VARVE_ASSIGN(const bool is_torn, has_torn_batch(*segment, offset, chain));
+      dropped_tail_ = dropped_tail_ || is_torn;
+      return true;
+    }
     const BatchHeader& header = batch->header;
     if (sequence_max_ && header.sequence > *sequence_max_) return true;
     if (header.first_sequence > read_sequence_ + 1 && !over_gaps_) return !is_first;

@@ -56,6 +56,9 @@ class LogWalk {
  private:
   Result<std::optional<Batch>> next(const Segment& segment, std::uint64_t offset,
                                     std::uint64_t chain);
+  // Whether what stands there began as the next batch.
+  Result<bool> has_torn_batch(const Segment& segment, std::uint64_t offset,
+                              std::uint64_t chain) const;
   void take(const SegmentRef& segment, const Batch& batch);
 
   std::uint64_t sequence_;       // of the last one taken in

@@ -100,11 +100,14 @@ Status LogWriter::make_room(std::uint64_t size) {
 void LogWriter::fill_encoder(const WriteBatch& batch) {
   encoder_.clear();
   const std::uint64_t sequence = sequence_ + 1;
+  const std::vector<WriteBatch::Change>& changes = batch.changes();
+  const bool has_erasures =
+      std::any_of(changes.begin(), changes.end(), [](const auto& change) { return !change.value; });
   std::set<std::string_view> put_before;
-  for (const WriteBatch::Change& change : batch.changes()) {
+  for (const WriteBatch::Change& change : changes) {
     if (change.value) {
       encoder_.add({change.key, change.value->view(), sequence});
-      put_before.insert(change.key.text());
+      if (has_erasures) put_before.insert(change.key.text());
       continue;
     }
     // An erasure of what is not there would have to be kept for nothing.

@@ -70,7 +70,7 @@ SegmentRef Reclaimer::choose_for_holes() const {
   const std::shared_lock lock(state_.mutex());
   state_.for_each_segment([&](const SegmentRef& segment) {
     if (!segment->sealed || segment->damaged || segment->cleared || segment->file == nullptr ||
-        segment == victim_ || segment == moved_ || !is_worth_it(*segment)) {
+        segment->moved_from || segment == moved_ || !is_worth_it(*segment)) {
       return;
     }
     // What is nearly empty is cleared for less than its holes would cost.

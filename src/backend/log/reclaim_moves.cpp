@@ -188,6 +188,7 @@ Status Reclaimer::flush(BatchEncoder& encoder) {
                  .value_size = static_cast<std::uint32_t>(record.value->size()),
                  .verified = true});
   }
+  victim_->moved_from = true;
   victim_->last_death = std::max(victim_->last_death, state_.current_sequence());
   return {};
 }

@@ -87,8 +87,7 @@ Result<bool> Reclaimer::step(std::uint64_t percent_max) {
     if (did) return true;
   }
   // Segments that only wait for a checkpoint: worth one if they are larger than it.
-  const bool waits =
-      now.cleared > 2 * checkpointer_.size() && checkpointer_.durable_generation() != 0;
+  const bool waits = now.cleared > 2 * checkpointer_.size() && checkpointer_.has_checkpoint();
   bool is_unstamped = false;
   {
     const std::shared_lock lock(state_.mutex());
@@ -130,13 +129,14 @@ Status Reclaimer::prepare_spare() {
   if (!writer_.needs_spare()) return {};
   const std::uint64_t size = writer_.prepared_size();
   if (recyclable_ != nullptr) {
-    const SegmentRef old = std::exchange(recyclable_, nullptr);
-    if (auto spare = files_.recycle(*old, size)) {
+    // Let go of first: what is mapped must not be cut.
+    const std::uint64_t old_id = std::exchange(recyclable_, nullptr)->id;
+    if (auto spare = files_.recycle(old_id, size)) {
       writer_.set_spare(*std::move(spare));
       return {};
     }
     // Under one name or another it is of no use to anybody.
-    (void)files_.remove(old->id);
+    (void)files_.remove(old_id);
   }
   VARVE_ASSIGN(SegmentRef spare, files_.create(SegmentKind::log, size));
   writer_.set_spare(std::move(spare));

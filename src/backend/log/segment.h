@@ -52,6 +52,9 @@ struct Segment {
   // durable: that one's number, 0 before there is one.
   bool cleared = false;
   std::uint64_t free_generation = 0;
+  // Records were moved out of it, which a crash forgets until there is a checkpoint: so it gets no
+  // holes.
+  bool moved_from = false;
   // Dead bytes when holes were last punched; looking again pays only when there are more.
   std::uint64_t punched_at_dead_size = 0;
   // Upkeep's own: which blocks are holes, as far as is known since the log was opened.

@@ -68,9 +68,9 @@ Result<SegmentRef> SegmentFiles::create(SegmentKind kind, std::uint64_t size) {
   return finish(std::move(file), kind, size);
 }
 
-Result<SegmentRef> SegmentFiles::recycle(const Segment& old, std::uint64_t size) {
+Result<SegmentRef> SegmentFiles::recycle(std::uint64_t old_id, std::uint64_t size) {
   remove_temporary();
-  VARVE_TRY(vfs_.rename(segment_path(old.id), temporary_path()));
+  VARVE_TRY(vfs_.rename(segment_path(old_id), temporary_path()));
   // Before a byte of it is changed: under its old name it must not come back.
   VARVE_TRY(vfs_.sync_dir(dir_));
   VARVE_ASSIGN(auto file, vfs_.open(temporary_path(), OpenMode::write));

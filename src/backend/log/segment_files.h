@@ -44,7 +44,7 @@ class SegmentFiles {
   Result<SegmentRef> create(SegmentKind kind, std::uint64_t size);
   // The same, made of the file of a segment nobody needs any more, as far as it has been written.
   // Whatever happens, that one is gone.
-  Result<SegmentRef> recycle(const Segment& old, std::uint64_t size);
+  Result<SegmentRef> recycle(std::uint64_t old_id, std::uint64_t size);
   // Its name; who has it open keeps it.
   Status remove(std::uint64_t id);
   // What earlier calls that were cut short left behind.

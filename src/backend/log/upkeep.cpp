@@ -16,6 +16,9 @@ constexpr std::uint64_t kUnseenSizeMax = std::uint64_t{256} << 10;
 constexpr std::uint64_t kHelpPercent = 8;
 constexpr int kHelpStepCountMax = 64;
 constexpr auto kIdleWait = 1000ms;
+// Between two pieces of a checkpoint, each of which is synced: batches that are synced meanwhile
+// hardly notice.
+constexpr auto kCheckpointPause = 15ms;
 // After a failure, such as a full disk.
 constexpr auto kFailureWait = 200ms;
 
@@ -27,8 +30,9 @@ Upkeep::Upkeep(const LogOptions& options, SegmentFiles& files, LogState& state, 
       checkpointer_(options, files, state, writer),
       reclaimer_(options, files, state, writer, checkpointer_) {}
 
-void Upkeep::start(std::uint64_t checkpoint_generation) {
-  checkpointer_.start(checkpoint_generation);
+void Upkeep::start(std::uint64_t generation, bool has_checkpoint) {
+  checkpointer_.start(generation, has_checkpoint);
+  if (options_.background) checkpointer_.set_pause([this] { pause(kCheckpointPause); });
   if (options_.background) thread_ = std::thread([this] { run(); });
 }
 
@@ -101,6 +105,11 @@ void Upkeep::wait(std::chrono::milliseconds longest) {
   is_woken_ = false;
 }
 
+void Upkeep::pause(std::chrono::milliseconds time) {
+  std::unique_lock lock(wake_mutex_);
+  wake_.wait_for(lock, time, [this] { return is_stopping_; });
+}
+
 void Upkeep::run() noexcept {
   for (;;) {
     {
@@ -110,8 +119,7 @@ void Upkeep::run() noexcept {
     const auto did = step(options_.user.size_percent_max);
     if (!did) {
       // Nobody is woken by it: a batch that cannot be written says so itself.
-      std::unique_lock lock(wake_mutex_);
-      wake_.wait_for(lock, kFailureWait, [this] { return is_stopping_; });
+      pause(kFailureWait);
       continue;
     }
     if (!*did) {
@@ -120,9 +128,7 @@ void Upkeep::run() noexcept {
     }
     const std::uint64_t rate = options_.user.reclaim_size_per_second;
     if (rate == 0 || reclaimer_.copied_size() == 0) continue;
-    const std::chrono::milliseconds pause(1000 * reclaimer_.copied_size() / rate);
-    std::unique_lock lock(wake_mutex_);
-    wake_.wait_for(lock, pause, [this] { return is_stopping_; });
+    pause(std::chrono::milliseconds(1000 * reclaimer_.copied_size() / rate));
   }
 }
 

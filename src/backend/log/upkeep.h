@@ -19,7 +19,8 @@ class Upkeep {
   Upkeep(const LogOptions& options, SegmentFiles& files, LogState& state, LogWriter& writer);
   ~Upkeep() { stop(); }
 
-  void start(std::uint64_t checkpoint_generation);
+  // With the number of the last checkpoint there was, and whether it still is.
+  void start(std::uint64_t generation, bool has_checkpoint);
   // Waits for what is under way.
   void stop() noexcept;
 
@@ -35,6 +36,8 @@ class Upkeep {
   Result<bool> step(std::uint64_t size_percent_max);
   void run() noexcept;
   void wait(std::chrono::milliseconds longest);
+  // Until it stops.
+  void pause(std::chrono::milliseconds time);
 
   const LogOptions& options_;
   LogWriter& writer_;
