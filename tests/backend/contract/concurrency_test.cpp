@@ -9,7 +9,19 @@
 namespace varve::test {
 namespace {
 
-constexpr int kBatchCount = 60;
+constexpr int kRoundCount = 60;
+
+// Writes rounds of batches beside readers. What half a batch shows, it shows for a moment only, so
+// that one batch at a time would hardly ever be caught at it.
+template <class Write>
+void write_beside(const Readers& readers, const BackendSubject& subject, Write write) {
+  const int burst_count = subject.is_quick() ? 15 : 1;
+  int number = 2;
+  for (int round = 0; round < kRoundCount; ++round) {
+    for (int i = 0; i < burst_count; ++i) write(number++);
+    readers.let_one_read();
+  }
+}
 
 TEST_P(BackendContract, ManyKeysAreOfOneBatch) {
   const std::vector<Bytes> keys{at("a"), at("b"), at("c")};
@@ -20,12 +32,11 @@ TEST_P(BackendContract, ManyKeysAreOfOneBatch) {
     ASSERT_EQ(text_of(results[0]), text_of(results[1]));
     ASSERT_EQ(text_of(results[0]), text_of(results[2]));
   });
-  for (int i = 2; i <= kBatchCount; ++i) {
+  write_beside(readers, subject(), [&](int i) {
     const std::string text = std::to_string(i);
     // The last one is put, erased and put: nobody sees it missing.
     must({{"a", text}, {"c", "half"}, {"c", std::nullopt}, {"b", text}, {"c", text}});
-    readers.let_one_read();
-  }
+  });
 }
 
 TEST_P(BackendContract, NobodyReadsBackInTime) {
@@ -41,10 +52,7 @@ TEST_P(BackendContract, NobodyReadsBackInTime) {
       ASSERT_EQ(first, second) << "both of batch " << before;
     }
   });
-  for (int i = 2; i <= kBatchCount; ++i) {
-    must({{"a", std::to_string(i)}});
-    readers.let_one_read();
-  }
+  write_beside(readers, subject(), [&](int i) { must({{"a", std::to_string(i)}}); });
 }
 
 TEST_P(BackendContract, APageIsOfOneBatch) {
@@ -56,7 +64,7 @@ TEST_P(BackendContract, APageIsOfOneBatch) {
       ASSERT_EQ(entry.value.value().text(), std::to_string(page.entries.size()));
     }
   });
-  for (int i = 2; i <= kBatchCount; ++i) {
+  write_beside(readers, subject(), [&](int i) {
     const int count = i % 20 + 1;
     WriteBatch grown;
     for (int key = 10; key < 31; ++key) {
@@ -68,8 +76,7 @@ TEST_P(BackendContract, APageIsOfOneBatch) {
       }
     }
     must(grown);
-    readers.let_one_read();
-  }
+  });
 }
 
 TEST_P(BackendContract, SnapshotsTakenBesideAWriterAreWholeAndStaySo) {
@@ -84,10 +91,8 @@ TEST_P(BackendContract, SnapshotsTakenBesideAWriterAreWholeAndStaySo) {
     ASSERT_EQ(held->sequence(), sequence);
     ASSERT_LE(sequence, backend().sequence());
   });
-  for (int i = 2; i <= kBatchCount; ++i) {
-    must({{"a", std::to_string(i)}, {"b", std::to_string(i)}});
-    readers.let_one_read();
-  }
+  write_beside(readers, subject(),
+               [&](int i) { must({{"a", std::to_string(i)}, {"b", std::to_string(i)}}); });
 }
 
 TEST_P(BackendContract, WritersQueueUp) {
@@ -127,10 +132,7 @@ TEST_P(BackendContract, EverythingThatLooksRunsBesideAWriter) {
     ASSERT_TRUE(backend().verify().value().empty());
     ASSERT_TRUE(backend().sync());
   });
-  for (int i = 2; i <= kBatchCount; ++i) {
-    must({{"a", std::to_string(i)}});
-    readers.let_one_read();
-  }
+  write_beside(readers, subject(), [&](int i) { must({{"a", std::to_string(i)}}); });
 }
 
 }  // namespace

@@ -21,6 +21,9 @@ class BackendSubject {
 
   // Whether open() finds what was there before. If not, it finds nothing.
   virtual bool persists() const { return true; }
+  // Whether a batch waits for no disk. Tests that try their luck beside other threads then write
+  // more of them.
+  virtual bool is_quick() const { return true; }
   // How many batches a crash may take from the end, if nobody called sync() since.
   virtual std::uint64_t crash_loss_max() const { return 0; }
   // The backend ends without close(). A subject on a disk of its own may let that
