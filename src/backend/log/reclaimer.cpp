@@ -131,16 +131,17 @@ Status Reclaimer::prepare_spare() {
   const std::uint64_t size = writer_.prepared_size();
   if (recyclable_ != nullptr) {
     const SegmentRef old = std::exchange(recyclable_, nullptr);
-    if (auto spare = files_.recycle(*old, size)) {
-      writer_.set_spare(*std::move(spare));
-      return {};
-    }
+    if (const auto spare = files_.recycle(*old, size)) return offer_spare(*spare);
     // Under one name or another it is of no use to anybody.
     (void)files_.remove(old->id);
   }
-  VARVE_ASSIGN(SegmentRef spare, files_.create(SegmentKind::log, size));
-  writer_.set_spare(std::move(spare));
-  return {};
+  VARVE_ASSIGN(const SegmentRef spare, files_.create(SegmentKind::log, size));
+  return offer_spare(spare);
+}
+
+Status Reclaimer::offer_spare(const SegmentRef& spare) {
+  if (writer_.set_spare(spare)) return {};
+  return files_.remove(spare->id);
 }
 
 }  // namespace varve::log
