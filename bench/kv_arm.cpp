@@ -5,6 +5,7 @@ namespace varve::bench {
 std::vector<KvArmKind> kv_arm_kinds() {
   return {
       raw_arm_kind(),
+      varve_file_arm_kind(),
 #ifdef VARVE_BENCH_SQLITE
       sqlite_arm_kind(),
 #endif

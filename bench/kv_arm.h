@@ -59,6 +59,7 @@ struct KvArmKind {
 };
 
 KvArmKind raw_arm_kind();
+KvArmKind varve_file_arm_kind();
 KvArmKind file_per_chunk_arm_kind();
 // Peers, each in its own file and there only if its library is.
 KvArmKind sqlite_arm_kind();

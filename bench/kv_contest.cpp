@@ -32,14 +32,7 @@ void KvContest::load() {
 }
 
 Status KvContest::load(std::size_t arm_index) {
-  VARVE_TRY(posix_vfs().create_dir(dirs_[arm_index]));
-  VARVE_TRY(arms_[arm_index]->open(dirs_[arm_index]));
-  const std::vector<KvPair> pairs = data_.all();
-  for (std::size_t first = 0; first < pairs.size(); first += kLoadBatchCount) {
-    const std::size_t count = std::min(kLoadBatchCount, pairs.size() - first);
-    VARVE_TRY(arms_[arm_index]->load_batch(std::span(pairs).subspan(first, count)));
-  }
-  return {};
+  return load_arm(*arms_[arm_index], dirs_[arm_index], data_);
 }
 
 void KvContest::for_each(const std::function<Status(std::size_t arm_index)>& work) {
@@ -57,6 +50,17 @@ void KvContest::verify_and_close() {
     for (std::size_t i = 0; i < data_.count(); ++i) VARVE_TRY(data_.check(arm, i));
     return arm.close();
   });
+}
+
+Status load_arm(KvArm& arm, const std::string& dir, const KvData& data) {
+  VARVE_TRY(posix_vfs().create_dir(dir));
+  VARVE_TRY(arm.open(dir));
+  const std::vector<KvPair> pairs = data.all();
+  for (std::size_t first = 0; first < pairs.size(); first += kLoadBatchCount) {
+    const std::size_t count = std::min(kLoadBatchCount, pairs.size() - first);
+    VARVE_TRY(arm.load_batch(std::span(pairs).subspan(first, count)));
+  }
+  return {};
 }
 
 }  // namespace varve::bench

@@ -43,4 +43,7 @@ class KvContest {
   std::vector<Series> series_;
 };
 
+// Opens `arm` in `dir`, which is made, and saves all records of `data`.
+Status load_arm(KvArm& arm, const std::string& dir, const KvData& data);
+
 }  // namespace varve::bench

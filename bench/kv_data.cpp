@@ -17,7 +17,7 @@ constexpr std::size_t kPoolSize = std::size_t{32} << 20;
 
 }  // namespace
 
-KvData::KvData(std::uint64_t seed, std::size_t count)
+KvData::KvData(std::uint64_t seed, std::size_t count, std::uint32_t space)
     : random_(seed), pool_(kPoolSize), records_(count), order_(count) {
   for (std::size_t offset = 0; offset < pool_.size(); offset += 8) {
     store_le<std::uint64_t>(pool_.data() + offset, random_.next());
@@ -29,7 +29,7 @@ KvData::KvData(std::uint64_t seed, std::size_t count)
     const auto coordinate = [&](std::size_t at) {
       return static_cast<std::uint32_t>(at - side / 2) ^ 0x8000'0000u;
     };
-    store_be<std::uint32_t>(record.key.data(), 0);
+    store_be<std::uint32_t>(record.key.data(), space);
     store_be<std::uint32_t>(record.key.data() + 4, coordinate(i / side));
     store_be<std::uint32_t>(record.key.data() + 8, coordinate(i % side));
     renew(record);

@@ -17,7 +17,8 @@ class KvData {
   static constexpr std::size_t kValueSizeMin = 6 * 1024;
   static constexpr std::size_t kValueSizeMax = 10 * 1024;
 
-  KvData(std::uint64_t seed, std::size_t count);
+  // Worlds of different spaces share no key.
+  KvData(std::uint64_t seed, std::size_t count, std::uint32_t space = 0);
 
   std::size_t count() const noexcept { return records_.size(); }
   ByteView key(std::size_t index) const noexcept { return records_[index].key; }

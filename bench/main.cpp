@@ -19,6 +19,7 @@
 #include "io/path.h"
 #include "io/vfs.h"
 #include "kv_arm.h"
+#include "kv_child.h"
 #include "workloads.h"
 
 namespace varve::bench {
@@ -112,6 +113,7 @@ int run(const Options& options, const Workloads& workloads) {
 }
 
 int main_with(std::span<const char* const> arguments) {
+  if (const auto exit_code = run_as_child(arguments)) return *exit_code;
   const Workloads workloads = all_workloads();
   std::vector<std::string> names;
   for (const Workload& workload : workloads) names.push_back(workload.name);

@@ -64,7 +64,8 @@ class FilePerChunkArm final : public KvArm {
 
  private:
   std::string path_of(ByteView key) const {
-    return path_join(dir_, fmt::format("c.{:x}.{:x}", load_be<std::uint32_t>(key.data() + 4),
+    return path_join(dir_, fmt::format("c.{:x}.{:x}.{:x}", load_be<std::uint32_t>(key.data()),
+                                       load_be<std::uint32_t>(key.data() + 4),
                                        load_be<std::uint32_t>(key.data() + 8)));
   }
 

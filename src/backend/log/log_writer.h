@@ -66,7 +66,9 @@ class LogWriter {
 
   bool needs_spare() const;
   std::uint64_t prepared_size() const;
-  void set_spare(SegmentRef spare);
+  // False if it is of no use any more: a writer that found none has made its own. Segments are
+  // used in the order of their numbers, which is that of their batches to whoever opens the log.
+  bool set_spare(SegmentRef spare);
   std::uint64_t spare_size() const;
   // Tells readers that what died up to now may be reclaimed.
   Status publish_horizon();

@@ -114,9 +114,12 @@ bool LogWriter::needs_spare() const {
   return spare_ == nullptr && !latch_;
 }
 
-void LogWriter::set_spare(SegmentRef spare) {
+bool LogWriter::set_spare(SegmentRef spare) {
   const std::lock_guard lock(mutex_);
+  const bool is_overtaken = active_ != nullptr && spare->id < active_->id;
+  if (spare_ != nullptr || is_overtaken) return false;
   spare_ = std::move(spare);
+  return true;
 }
 
 std::uint64_t LogWriter::spare_size() const {

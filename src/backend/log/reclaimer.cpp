@@ -131,16 +131,17 @@ Status Reclaimer::prepare_spare() {
   if (recyclable_ != nullptr) {
     // Let go of first: what is mapped must not be cut.
     const std::uint64_t old_id = std::exchange(recyclable_, nullptr)->id;
-    if (auto spare = files_.recycle(old_id, size)) {
-      writer_.set_spare(*std::move(spare));
-      return {};
-    }
+    if (const auto spare = files_.recycle(old_id, size)) return offer_spare(*spare);
     // Under one name or another it is of no use to anybody.
     (void)files_.remove(old_id);
   }
-  VARVE_ASSIGN(SegmentRef spare, files_.create(SegmentKind::log, size));
-  writer_.set_spare(std::move(spare));
-  return {};
+  VARVE_ASSIGN(const SegmentRef spare, files_.create(SegmentKind::log, size));
+  return offer_spare(spare);
+}
+
+Status Reclaimer::offer_spare(const SegmentRef& spare) {
+  if (writer_.set_spare(spare)) return {};
+  return files_.remove(spare->id);
 }
 
 }  // namespace varve::log

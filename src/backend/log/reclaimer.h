@@ -69,6 +69,7 @@ class Reclaimer {
   Sizes sizes() const;
   bool exceeds(const Sizes& sizes, std::uint64_t allocated, std::uint64_t percent_max) const;
 
+  Status offer_spare(const SegmentRef& spare);
   // Segments that may go do.
   Result<bool> free_segments(const Pins& pins);
   // reclaim_holes.cpp

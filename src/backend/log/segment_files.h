@@ -1,8 +1,12 @@
 // The files of a log in their folder: names, and making and unmaking segments.
+//
+// Thread safety: create(), recycle() and remove() may be called by any thread. What is made by
+// several at once gets its numbers in the order in which it is done.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +65,9 @@ class SegmentFiles {
   const std::uint64_t seed_;
   std::uint64_t log_id_ = 0;
   std::atomic<std::uint64_t> next_segment_id_ = 1;
+  // Through the making of a segment: there is one temporary name. A writer that found no segment
+  // ready makes one while upkeep does.
+  std::mutex make_mutex_;
 };
 
 }  // namespace varve::log
