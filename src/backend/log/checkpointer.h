@@ -8,6 +8,7 @@
 // One thread at a time.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "backend/log/log_options.h"
@@ -24,13 +25,16 @@ class Checkpointer {
       : options_(options), files_(files), state_(state), writer_(writer) {}
 
   // The one the log was opened with; 0 if there was none.
-  void start(std::uint64_t generation) { durable_generation_ = generation; }
+  void start(std::uint64_t generation) { durable_generation_ = first_generation_ = generation; }
 
   bool is_due() const;
   Status write();
 
   // Of the one that is on the disk.
   std::uint64_t durable_generation() const noexcept { return durable_generation_; }
+  // Of the one the log was opened with.
+  std::uint64_t first_generation() const noexcept { return first_generation_; }
+  // From any thread.
   std::uint64_t size() const noexcept { return size_; }
 
  private:
@@ -43,7 +47,8 @@ class Checkpointer {
   LogState& state_;
   LogWriter& writer_;
   std::uint64_t durable_generation_ = 0;
-  std::uint64_t size_ = 0;
+  std::uint64_t first_generation_ = 0;
+  std::atomic<std::uint64_t> size_ = 0;
 };
 
 }  // namespace varve::log

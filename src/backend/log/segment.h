@@ -48,6 +48,9 @@ struct Segment {
   bool sealed = false;
   // Its directory could not be read, so it is left as it is.
   bool damaged = false;
+  // Records were carried elsewhere. Until a checkpoint knows, a crash looks for them here, so that
+  // no holes are punched.
+  bool moved_from = false;
   // Everything that lived in it is elsewhere. It goes once a checkpoint that began later is
   // durable: that one's number, 0 before there is one.
   bool cleared = false;
