@@ -8,6 +8,7 @@
 // One thread at a time.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -27,7 +28,7 @@ class Checkpointer {
 
   // With the number of the last one there was, and whether it still is.
   void start(std::uint64_t generation, bool has_checkpoint) {
-    durable_generation_ = generation;
+    durable_generation_ = first_generation_ = generation;
     has_checkpoint_ = has_checkpoint;
   }
   // What is done between two pieces of a large one.
@@ -39,6 +40,9 @@ class Checkpointer {
   // Of the one that is on the disk.
   std::uint64_t durable_generation() const noexcept { return durable_generation_; }
   bool has_checkpoint() const noexcept { return has_checkpoint_; }
+  // Of the one the log was opened with.
+  std::uint64_t first_generation() const noexcept { return first_generation_; }
+  // From any thread.
   std::uint64_t size() const noexcept { return size_; }
 
  private:
@@ -51,8 +55,9 @@ class Checkpointer {
   LogState& state_;
   LogWriter& writer_;
   std::uint64_t durable_generation_ = 0;
+  std::uint64_t first_generation_ = 0;
   bool has_checkpoint_ = false;
-  std::uint64_t size_ = 0;
+  std::atomic<std::uint64_t> size_ = 0;
   std::function<void()> pause_;
 };
 

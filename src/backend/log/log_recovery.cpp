@@ -56,7 +56,6 @@ class Recovery {
     auto control = ControlFile::open(files_.vfs(), files_.control_path(), false);
     if (!control) return control.error();
     VARVE_ASSIGN(published_, control->read());
-    // Read after the checkpoint, which never holds more than was published before it.
     if (options_.published_only && published_) sequence_max_ = published_->durable_sequence;
     return {};
   }
@@ -138,7 +137,8 @@ Status Recovery::add_known(const CheckpointSegment& known) {
   }
   segment->sealed = true;
   segment->first_sequence = known.first_sequence;
-  segment->punched_size = known.punched_size;
+  // What is lost occupies nothing, and what was cut off is no hole.
+  segment->punched_size = std::min(known.punched_size, segment->file_size);
   segment->erasure_size = known.erasure_size;
   state_.add_at(segment, known.slot);
   return {};
@@ -149,6 +149,9 @@ Status Recovery::from_checkpoint(Checkpoint checkpoint) {
   out_.log_id = head.log_id;
   out_.generation = head.generation;
   out_.next_segment_id = head.next_segment_id;
+  // The checkpoint was synced and the control file was not, so that after the end of the power it
+  // may say less. The image may hold parts of every batch up to this one.
+  if (sequence_max_) sequence_max_ = std::max(*sequence_max_, head.needed_sequence);
   SegmentRef tail;
   for (const CheckpointSegment& known : head.segments) {
     VARVE_TRY(add_known(known));
@@ -169,7 +172,8 @@ Status Recovery::from_checkpoint(Checkpoint checkpoint) {
   });
 
   std::vector<SegmentRef> segments;
-  if (tail != nullptr && tail->file != nullptr) segments.push_back(tail);
+  const bool has_tail = tail != nullptr && tail->file != nullptr;
+  if (has_tail) segments.push_back(tail);
   for (const std::uint64_t id : ids_) {
     const bool is_known =
         std::any_of(head.segments.begin(), head.segments.end(),
@@ -177,6 +181,10 @@ Status Recovery::from_checkpoint(Checkpoint checkpoint) {
     if (is_known) continue;
     out_.next_segment_id = std::max(out_.next_segment_id, id + 1);
     auto segment = open(id);
+    if (segment && (*segment)->log_id != head.log_id) {
+      segment =
+          corruption(fmt::format("{}: this is a segment of another log", files_.segment_path(id)));
+    }
     if (segment && (*segment)->kind == SegmentKind::log && id > head.tail_segment_id) {
       segments.push_back(*std::move(segment));
     } else if (segment || segment.error().code() == ErrorCode::not_found) {
@@ -193,7 +201,9 @@ Status Recovery::from_checkpoint(Checkpoint checkpoint) {
                                       : std::uint64_t{0};
   LogWalk log(head.sequence, std::max(published, head.needed_sequence), sequence_max_, false,
               [this](const SegmentRef& segment, const Batch& batch) { apply(segment, batch); });
-  return walk(log, segments, head.tail_offset, head.tail_chain);
+  if (has_tail) return walk(log, segments, head.tail_offset, head.tail_chain);
+  // It goes on at the beginning of the next one, if nothing had come behind the checkpoint.
+  return walk(log, segments, kBlockSize, segments.empty() ? 0 : segments.front()->salt);
 }
 
 void Recovery::add_moved(const SegmentRef& segment) {
@@ -244,7 +254,10 @@ Status Recovery::from_segments() {
     VARVE_TRY(state_.add(segment));
     add_moved(segment);
   }
+  if (!moved.empty()) out_.log_id = moved.back()->log_id;
   if (!logs.empty()) out_.log_id = logs.back()->log_id;
+  // Nothing of a log but files that are called like segments.
+  if (out_.log_id == 0) out_.log_id = files_.new_log_id();
   const std::uint64_t published =
       published_ && published_->log_id == out_.log_id ? published_->durable_sequence : 0;
   LogWalk log(0, published, sequence_max_, true,
@@ -279,6 +292,7 @@ Status Recovery::walk(LogWalk& log, const std::vector<SegmentRef>& segments, std
       VARVE_ASSIGN(in_order, log.segment(segment, offset, chain));
     }
     if (!in_order) out_.set_aside.push_back(segment->id);
+    if (!in_order && is_first) last_known = nullptr;
   }
   VARVE_TRY(log.finish());
 
@@ -292,10 +306,12 @@ Status Recovery::walk(LogWalk& log, const std::vector<SegmentRef>& segments, std
   out_.tail_batch_count = log.batch_count();
   out_.tail_size = log.size();
   out_.report.dropped_tail = log.dropped_tail();
-  if (log.sequence() < log.known_durable() && !sequence_max_) {
+  const std::uint64_t wanted =
+      sequence_max_ ? std::min(*sequence_max_, log.known_durable()) : log.known_durable();
+  if (log.sequence() < wanted) {
     problem(corruption(fmt::format(
         "{}: batches {} to {} were durable and cannot be read; this is what was there before them",
-        files_.dir(), log.sequence() + 1, log.known_durable())));
+        files_.dir(), log.sequence() + 1, wanted)));
     out_.active_is_damaged = true;
   }
 
@@ -306,6 +322,15 @@ Status Recovery::walk(LogWalk& log, const std::vector<SegmentRef>& segments, std
     const bool is_behind = out_.active == nullptr || segment->id > out_.active->id;
     const auto& aside = out_.set_aside;
     if (std::find(aside.begin(), aside.end(), segment->id) != aside.end()) continue;
+    if (out_.active_is_damaged) {
+      // Its first batch may be the damaged one, and then the others are all that is left.
+      VARVE_ASSIGN(const auto batch,
+                   find_batch(*segment->file, segment->file_size, kBlockSize, segment->salt));
+      if (batch) {
+        out_.set_aside.push_back(segment->id);
+        continue;
+      }
+    }
     if (is_behind && out_.spare == nullptr) {
       out_.spare = segment;
     } else {

@@ -51,8 +51,12 @@ Result<bool> LogWalk::segment(const SegmentRef& segment, std::uint64_t offset,
     if (header.first_sequence > read_sequence_ + 1 && !over_gaps_) return !is_first;
     if (header.again) {
       // Only when it is whole does it take the place of those it holds once more: they may have
-      // been promised to somebody.
-      VARVE_ASSIGN(const bool is_whole, has_all_values(*segment->file, *batch, segment->salt));
+      // been promised to somebody. One that is known to be durable was whole, and a value that was
+      // damaged since costs itself alone.
+      bool is_whole = header.sequence <= durable_;
+      if (!is_whole) {
+        VARVE_ASSIGN(is_whole, has_all_values(*segment->file, *batch, segment->salt));
+      }
       if (!is_whole) {
         dropped_tail_ = true;
         return true;

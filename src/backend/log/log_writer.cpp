@@ -6,6 +6,7 @@
 #include <bit>
 #include <set>
 
+#include "base/guarded.h"
 #include "base/try.h"
 
 namespace varve::log {
@@ -27,12 +28,13 @@ Error LogWriter::latch(Error error) {
   return error;
 }
 
-void LogWriter::publish(bool clean) {
-  // Not for the batch's sake, which is durable: readers would only learn of it later.
-  (void)control_.publish({.log_id = files_.log_id(),
-                          .durable_sequence = durable_sequence_,
-                          .horizon = horizon_,
-                          .clean = clean});
+void LogWriter::publish() noexcept {
+  // Not for the batch's sake, which is durable whatever happens here, memory running out included:
+  // readers would only learn of it later.
+  (void)or_out_of_memory([&] {
+    return control_.publish(
+        {.log_id = files_.log_id(), .durable_sequence = durable_sequence_, .horizon = horizon_});
+  });
 }
 
 std::uint64_t LogWriter::prepared_size() const {
@@ -164,7 +166,7 @@ WriteResult LogWriter::write(const WriteBatch& batch) {
   if (Status applied = apply(encoder_, header, end_); !applied) {
     return {WriteOutcome::uncertain, latch(applied.error())};
   }
-  if (unsure_count_ == 0) publish(false);
+  if (unsure_count_ == 0) publish();
   return WriteResult(sequence_);
 }
 
@@ -174,7 +176,7 @@ Status LogWriter::withdraw(std::uint64_t offset) {
   VARVE_ASSIGN(const std::uint64_t size, active_->file->size());
   if (size > file_size_ && active_->file->truncate(file_size_)) return {};
   if (size <= offset) return {};
-  const std::vector<std::byte> zeros(kBlockSize);
+  static constexpr std::byte zeros[kBlockSize] = {};
   return active_->file->write_at(offset, zeros);
 }
 
@@ -233,7 +235,7 @@ Status LogWriter::sync_active() {
   has_withdrawn_ = false;
   unsure_count_ = 0;
   durable_sequence_ = sequence_;
-  publish(false);
+  publish();
   return {};
 }
 

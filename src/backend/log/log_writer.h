@@ -97,7 +97,7 @@ class LogWriter {
   // Makes readers of this process see what was encoded. Latches if memory runs out.
   Status apply(const BatchEncoder& encoder, const BatchHeader& header, std::uint64_t end);
   void fill_encoder(const WriteBatch& batch);
-  void publish(bool clean);
+  void publish() noexcept;
   Error latch(Error error);
 
   const LogOptions& options_;

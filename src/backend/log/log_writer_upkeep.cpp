@@ -31,7 +31,7 @@ Status LogWriter::start(const Recovered& recovered) {
     file_size_ = end_;
     VARVE_TRY(roll_over());
   }
-  publish(false);
+  publish();
   return {};
 }
 
@@ -87,7 +87,7 @@ Status LogWriter::write_again(const BatchEncoder* current, std::uint64_t sequenc
   written_.batch_count += 1;
   written_.size += bytes.size();
   VARVE_TRY(apply(again, header, end_));
-  publish(false);
+  publish();
   return {};
 }
 

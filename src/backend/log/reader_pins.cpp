@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/guarded.h"
 #include "base/try.h"
 
 namespace varve::log {
@@ -60,7 +61,7 @@ Result<std::unique_ptr<ReaderPin>> ReaderPin::take(Vfs& vfs, const std::string& 
 ReaderPin::~ReaderPin() {
   // Only spares the writer a look at the lock; the lock itself is what counts.
   const std::byte zeros[kPinRecordSize] = {};
-  (void)file_->write_at(index_ * kPinRecordSize, zeros);
+  (void)or_out_of_memory([&] { return file_->write_at(index_ * kPinRecordSize, zeros); });
 }
 
 Status ReaderPin::set(const PinRecord& record) {

@@ -70,7 +70,7 @@ SegmentRef Reclaimer::choose_for_holes() const {
   const std::shared_lock lock(state_.mutex());
   state_.for_each_segment([&](const SegmentRef& segment) {
     if (!segment->sealed || segment->damaged || segment->cleared || segment->file == nullptr ||
-        segment->moved_from || segment == moved_ || !is_worth_it(*segment)) {
+        segment == victim_ || segment == moved_ || segment->moved_from || !is_worth_it(*segment)) {
       return;
     }
     // What is nearly empty is cleared for less than its holes would cost.
@@ -84,18 +84,31 @@ SegmentRef Reclaimer::choose_for_holes() const {
   return best;
 }
 
-Result<bool> Reclaimer::punch_holes(const Pins& pins) {
+Result<bool> Reclaimer::punch_holes() {
   if (!can_punch_) return false;
   const SegmentRef segment = choose_for_holes();
   if (segment == nullptr) return false;
+  std::vector<DeadValue> dead = find_dead(*segment);
+  // Only now: what died after the look may be needed by whoever came after this.
+  VARVE_TRY(writer_.sync());
+  VARVE_ASSIGN(const Pins held, pins());
   {
-    // The table has one reference and this one is the other. Whoever comes later can only read what
-    // lives, so one look is enough.
     const std::unique_lock lock(state_.mutex());
     segment->punched_at_dead_size = segment->dead_size();
+    // The table has one reference and this one is the other. Whoever comes later finds nothing of
+    // what was dead before, so one look is enough.
     if (segment.use_count() > 2) return true;
+    std::erase_if(dead,
+                  [&](const DeadValue& value) { return is_needed(held, *segment, value.version); });
   }
-  const Status punched = punch(segment, pins);
+  HolePuncher puncher(*segment);
+  for (const DeadValue& value : dead) puncher.add(value.begin, value.end);
+  const Status punched = puncher.finish();
+  {
+    const std::unique_lock lock(state_.mutex());
+    segment->punched_size += puncher.punched_size();
+    segment->punched_at_dead_size = segment->dead_size();
+  }
   if (!punched && punched.error().code() == ErrorCode::unsupported) {
     can_punch_ = false;
     return false;
@@ -104,49 +117,38 @@ Result<bool> Reclaimer::punch_holes(const Pins& pins) {
   return true;
 }
 
-Status Reclaimer::punch(const SegmentRef& segment, const Pins& pins) {
-  HolePuncher puncher(*segment);
+std::vector<Reclaimer::DeadValue> Reclaimer::find_dead(Segment& segment) const {
+  std::vector<DeadValue> dead;
   std::uint64_t used_end = 0;
   {
     const std::shared_lock lock(state_.mutex());
-    used_end = segment->used_end;
+    used_end = segment.used_end;
   }
-  std::vector<bool> is_dead;
+  std::uint64_t chain = segment.salt;
   for (std::uint64_t offset = kBlockSize; offset < used_end;) {
-    auto batch = read_batch(*segment->file, used_end, offset, segment->salt);
-    if (!batch || !*batch) {
+    const auto batch = read_batch(*segment.file, used_end, offset, segment.salt);
+    // A head that is out of its place has its checksum all the same, and would have the values of
+    // others punched.
+    if (!batch || !*batch || (*batch)->header.chain != chain) {
       const std::unique_lock lock(state_.mutex());
-      segment->damaged = true;
+      segment.damaged = true;
       break;
     }
     offset = (*batch)->end();
-    const std::vector<DirectoryEntry>& entries = (*batch)->entries;
-    is_dead.assign(entries.size(), false);
-    {
-      const std::shared_lock lock(state_.mutex());
-      for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (entries[i].erases) continue;
-        const auto place = state_.index().find(entries[i].key);
-        is_dead[i] =
-            (!place || place->slot != segment->slot || place->offset() != entries[i].offset) &&
-            !is_needed(pins, *segment, entries[i].version);
-      }
-    }
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (!is_dead[i]) continue;
-      const std::uint64_t begin = entries[i].offset;
+    chain = (*batch)->header.checksum;
+    const std::shared_lock lock(state_.mutex());
+    for (const DirectoryEntry& entry : (*batch)->entries) {
+      if (entry.erases) continue;
+      const auto place = state_.index().find(entry.key);
+      if (place && place->slot == segment.slot && place->offset() == entry.offset) continue;
       std::uint64_t end =
-          begin + round_up(kValueHeaderSize + entries[i].value_size, Location::kUnit);
+          entry.offset + round_up(kValueHeaderSize + entry.value_size, Location::kUnit);
       // The padding behind the last value goes with it.
       if (end == (*batch)->offset + (*batch)->header.size) end = (*batch)->end();
-      puncher.add(begin, end);
+      dead.push_back({.begin = entry.offset, .end = end, .version = entry.version});
     }
   }
-  Status status = puncher.finish();
-  const std::unique_lock lock(state_.mutex());
-  segment->punched_size += puncher.punched_size();
-  segment->punched_at_dead_size = segment->dead_size();
-  return status;
+  return dead;
 }
 
 }  // namespace varve::log

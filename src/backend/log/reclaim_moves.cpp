@@ -2,6 +2,7 @@
 // moved records, and the index is told when the copy is durable. A crash before the next checkpoint
 // forgets the copies; the originals are there until then.
 #include <algorithm>
+#include <limits>
 #include <mutex>
 
 #include "backend/log/reclaimer.h"
@@ -23,6 +24,17 @@ bool Reclaimer::is_oldest(const Segment& segment) const {
     is_oldest = is_oldest && other->first_sequence > segment.first_sequence;
   });
   return is_oldest;
+}
+
+// Older records than this lie in no other segment. What was moved lived when the segment it was
+// moved to was begun, or later: what erased it is newer than that.
+std::uint64_t Reclaimer::oldest_beside(const Segment& segment) const {
+  std::uint64_t oldest = std::numeric_limits<std::uint64_t>::max();
+  state_.for_each_segment([&](const SegmentRef& other) {
+    if (other.get() == &segment || other->first_sequence == 0) return;
+    oldest = std::min(oldest, other->first_sequence);
+  });
+  return oldest;
 }
 
 SegmentRef Reclaimer::choose_victim() const {
@@ -62,14 +74,22 @@ void Reclaimer::give_up_victim() {
   victim_ = nullptr;
 }
 
+void Reclaimer::rewind_victim() {
+  victim_offset_ = kBlockSize;
+  victim_chain_ = victim_->salt;
+  victim_batch_.reset();
+  victim_entry_ = 0;
+}
+
 Result<bool> Reclaimer::move_records() {
   if (victim_ == nullptr) {
     victim_ = choose_victim();
     if (victim_ == nullptr) return false;
-    victim_offset_ = kBlockSize;
-    victim_batch_.reset();
-    victim_entry_ = 0;
+    rewind_victim();
   }
+  if (is_halfway_) rewind_victim();
+  is_halfway_ = true;
+  gathered_as_of_ = writer_.durable_sequence();
   gathered_values_.clear();
   gathered_keys_.clear();
   gathered_places_.clear();
@@ -78,10 +98,12 @@ Result<bool> Reclaimer::move_records() {
   if (!is_through && is_through.error().code() == ErrorCode::corruption) {
     // One damaged value keeps its segment: it is reported to whoever reads it, and its bytes stay.
     give_up_victim();
+    is_halfway_ = false;
     return true;
   }
   if (!is_through) return is_through.error();
   if (encoder.count() != 0) VARVE_TRY(flush(encoder));
+  is_halfway_ = false;
   if (*is_through) {
     const std::unique_lock lock(state_.mutex());
     victim_->cleared = victim_->live_count == 0;
@@ -94,17 +116,19 @@ Result<bool> Reclaimer::move_records() {
 
 Result<bool> Reclaimer::gather(BatchEncoder& encoder) {
   std::uint64_t used_end = 0;
-  bool drops_erasures = false;
+  std::uint64_t oldest_sequence = 0;
   {
     const std::shared_lock lock(state_.mutex());
     used_end = victim_->used_end;
-    drops_erasures = is_oldest(*victim_);
+    oldest_sequence = oldest_beside(*victim_);
   }
   while (victim_offset_ < used_end) {
     if (!victim_batch_) {
       VARVE_ASSIGN(victim_batch_,
                    read_batch(*victim_->file, used_end, victim_offset_, victim_->salt));
-      if (!victim_batch_) return corruption(victim_->file->path() + ": a batch cannot be read");
+      if (!victim_batch_ || victim_batch_->header.chain != victim_chain_) {
+        return corruption(victim_->file->path() + ": a batch cannot be read");
+      }
       victim_entry_ = 0;
     }
     const Batch& batch = *victim_batch_;
@@ -118,7 +142,7 @@ Result<bool> Reclaimer::gather(BatchEncoder& encoder) {
         place = state_.index().find(entry.key);
       }
       if (entry.erases) {
-        if (place || drops_erasures) continue;
+        if (place || entry.version < oldest_sequence) continue;
         encoder.add({entry.key, std::nullopt, entry.version});
         gathered_places_.push_back({});
         copied_size_ += entry.key.size();
@@ -133,6 +157,7 @@ Result<bool> Reclaimer::gather(BatchEncoder& encoder) {
       copied_size_ += entry.key.size() + entry.value_size;
     }
     victim_offset_ = batch.end();
+    victim_chain_ = batch.header.checksum;
     victim_batch_.reset();
   }
   return true;
@@ -156,7 +181,7 @@ Status Reclaimer::make_moved_segment() {
 
 Status Reclaimer::flush(BatchEncoder& encoder) {
   VARVE_TRY(make_moved_segment());
-  const std::uint64_t as_of = writer_.durable_sequence();
+  const std::uint64_t as_of = gathered_as_of_;
   BatchHeader header{
       .sequence = as_of, .first_sequence = as_of, .durable_sequence = as_of, .chain = moved_chain_};
   const std::uint64_t offset = moved_->used_end;
@@ -164,11 +189,10 @@ Status Reclaimer::flush(BatchEncoder& encoder) {
   Status written = moved_->file->write_at(offset, bytes);
   if (written) written = moved_->file->sync_data();
   if (!written) {
-    // Nothing refers to what was written. The next try goes into another file, from the beginning.
+    // Nothing refers to what was written. The next try goes into another file.
     const std::unique_lock lock(state_.mutex());
     moved_->sealed = true;
     moved_ = nullptr;
-    victim_ = nullptr;
     return written;
   }
   moved_chain_ = header.checksum;

@@ -20,14 +20,17 @@ Result<Reclaimer::Pins> Reclaimer::pins() const {
   return pins;
 }
 
-bool Reclaimer::is_needed(const Pins& pins, const Segment& segment, std::uint64_t version) {
+bool Reclaimer::is_needed(const Pins& pins, const Segment& segment, std::uint64_t version) const {
   const auto sees = [&](std::uint64_t sequence) {
     return version <= sequence && sequence < segment.last_death;
   };
   return std::any_of(pins.snapshots.begin(), pins.snapshots.end(), sees) ||
-         std::any_of(pins.readers.begin(), pins.readers.end(),
-                     // A reader that is just opening may come to see anything.
-                     [&](const PinRecord& pin) { return pin.sequence == 0 || sees(pin.sequence); });
+         std::any_of(pins.readers.begin(), pins.readers.end(), [&](const PinRecord& pin) {
+           // A reader that is just opening may come to see anything. One from before
+           // this writer may look for what was moved where it was before.
+           return pin.sequence == 0 || sees(pin.sequence) ||
+                  pin.generation < checkpointer_.first_generation();
+         });
 }
 
 bool Reclaimer::may_go(const Pins& pins, const Segment& segment) const {
@@ -81,7 +84,7 @@ Result<bool> Reclaimer::step(std::uint64_t percent_max) {
   VARVE_ASSIGN(bool did, free_segments(held));
   if (did) return true;
   if (exceeds(now, now.allocated - now.cleared, percent_max)) {
-    VARVE_ASSIGN(did, punch_holes(held));
+    VARVE_ASSIGN(did, punch_holes());
     if (did) return true;
     VARVE_ASSIGN(did, move_records());
     if (did) return true;

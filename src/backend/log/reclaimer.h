@@ -57,7 +57,7 @@ class Reclaimer {
   Result<Pins> pins() const;
   // Whether something in `segment` that is dead now and was written in batch `version` may be seen
   // by one of them.
-  static bool is_needed(const Pins& pins, const Segment& segment, std::uint64_t version);
+  bool is_needed(const Pins& pins, const Segment& segment, std::uint64_t version) const;
   bool may_go(const Pins& pins, const Segment& segment) const;
 
   struct Sizes {
@@ -73,16 +73,23 @@ class Reclaimer {
   // Segments that may go do.
   Result<bool> free_segments(const Pins& pins);
   // reclaim_holes.cpp
-  Result<bool> punch_holes(const Pins& pins);
+  struct DeadValue {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::uint64_t version = 0;
+  };
+  Result<bool> punch_holes();
   SegmentRef choose_for_holes() const;
-  Status punch(const SegmentRef& segment, const Pins& pins);
+  std::vector<DeadValue> find_dead(Segment& segment) const;
   // reclaim_moves.cpp
   Result<bool> move_records();
   SegmentRef choose_victim() const;
   Result<bool> gather(BatchEncoder& encoder);
   bool is_oldest(const Segment& segment) const;
+  std::uint64_t oldest_beside(const Segment& segment) const;
   Status flush(BatchEncoder& encoder);
   Status make_moved_segment();
+  void rewind_victim();
   void give_up_victim();
 
   const LogOptions& options_;
@@ -96,8 +103,13 @@ class Reclaimer {
   // The segment that is being cleared, and how far that has come.
   SegmentRef victim_;
   std::uint64_t victim_offset_ = 0;
+  std::uint64_t victim_chain_ = 0;
   std::optional<Batch> victim_batch_;
   std::size_t victim_entry_ = 0;
+  // A step began and did not end: what it gathered did not get where it should.
+  bool is_halfway_ = false;
+  // The last batch that was durable before anything was gathered.
+  std::uint64_t gathered_as_of_ = 0;
   // What was gathered from it: values, and where they lie.
   std::vector<Bytes> gathered_values_;
   std::vector<Bytes> gathered_keys_;

@@ -48,13 +48,13 @@ struct Segment {
   bool sealed = false;
   // Its directory could not be read, so it is left as it is.
   bool damaged = false;
+  // Records were carried elsewhere. Until a checkpoint knows, a crash looks for them here, so that
+  // no holes are punched.
+  bool moved_from = false;
   // Everything that lived in it is elsewhere. It goes once a checkpoint that began later is
   // durable: that one's number, 0 before there is one.
   bool cleared = false;
   std::uint64_t free_generation = 0;
-  // Records were moved out of it, which a crash forgets until there is a checkpoint: so it gets no
-  // holes.
-  bool moved_from = false;
   // Dead bytes when holes were last punched; looking again pays only when there are more.
   std::uint64_t punched_at_dead_size = 0;
   // Upkeep's own: which blocks are holes, as far as is known since the log was opened.

@@ -1,0 +1,193 @@
+// A log whose files are not as they were written. Whatever was done to them: nothing wrong is
+// read, nothing is silently gone, nothing crashes, and what was not touched is intact.
+#include <gtest/gtest.h>
+
+#include "backend/log/sample_log.h"
+#include "backend/log/segment_files.h"
+#include "backend/log/small_log.h"
+#include "support/allocation_watch.h"
+
+namespace varve::test {
+namespace {
+
+// One that leaves every kind of file behind.
+constexpr std::uint64_t kSampleSeed = 4;
+
+const SampleLog& sample() {
+  static const SampleLog made = make_sample_log(kSampleSeed);
+  return made;
+}
+
+std::vector<std::string> sample_files(const SampleLog& log = sample()) {
+  sim::SimDisk disk(log.image);
+  return files_of(disk);
+}
+
+Bytes contents_of(const std::string& path, const SampleLog& log = sample()) {
+  sim::SimDisk disk(log.image);
+  return read_file(disk, path);
+}
+
+Left check_with(const std::string& path, ByteView contents, const SampleLog& log = sample()) {
+  return check_damaged(changed(log.image, [&](Vfs& vfs) { write_file(vfs, path, contents); }), log);
+}
+
+Bytes flipped(const Bytes& good, std::size_t bit) {
+  Buffer bytes = good.clone();
+  bytes.span()[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
+  return std::move(bytes).freeze();
+}
+
+bool is_in(const std::vector<Part>& parts, std::uint64_t offset) {
+  for (const Part& part : parts) {
+    if (part.begin <= offset && offset < part.end) return true;
+  }
+  return false;
+}
+
+TEST(LogDamage, TheSampleHasEveryKindOfFile) {
+  sim::SimDisk disk(sample().image);
+  std::size_t moved_count = 0;
+  std::size_t spare_count = 0;
+  for (const std::string& path : files_of(disk)) {
+    if (!is_segment(path)) continue;
+    const Bytes contents = read_file(disk, path);
+    const auto header = log::decode_segment_header(contents).value();
+    moved_count += header.kind == log::SegmentKind::moved ? 1 : 0;
+    spare_count += heads_of(disk, path).size() == 1 ? 1 : 0;
+  }
+  const auto head = log::decode_checkpoint_head(read_file(disk, "log/checkpoint")).value();
+  std::uint64_t punched_size = 0;
+  for (const auto& segment : head.segments) punched_size += segment.punched_size;
+  EXPECT_GT(moved_count, 0u);
+  EXPECT_GT(spare_count, 0u);
+  EXPECT_GT(punched_size, 0u);
+  EXPECT_LT(head.sequence, sample().states.size() - 1) << "batches lie behind the checkpoint";
+  EXPECT_TRUE(disk.exists("log/control").value() && disk.exists("log/readers").value());
+  const Left left = check_damaged(sample().image, sample());
+  EXPECT_FALSE(left.says_so() || left.report.rebuilt_index);
+  EXPECT_TRUE(left.damaged.empty() && left.changed.empty());
+}
+
+// Every byte of what says where values lie, and some of the values; another bit of each by turns.
+// Of further logs every 17th.
+TEST(LogDamage, AFlippedBitCostsNoMoreThanItMust) {
+  for (std::uint64_t seed = kSampleSeed; seed < kSampleSeed + 4; ++seed) {
+    const SampleLog log = make_sample_log(seed);
+    sim::SimDisk disk(log.image);
+    std::size_t damage_count = 0;
+    for (const std::string& path : sample_files(log)) {
+      const Bytes good = contents_of(path, log);
+      const std::vector<Part> heads = is_segment(path) ? heads_of(disk, path) : std::vector<Part>();
+      for (std::size_t at = 0; at < good.size(); ++at) {
+        const bool is_head = is_segment(path) ? is_in(heads, at) : at % log::kBlockSize < 700;
+        if (at % (!is_head ? 499 : seed == kSampleSeed ? 1 : 17) != 0) continue;
+        SCOPED_TRACE(path + " at " + std::to_string(at) + ", seed " + std::to_string(seed));
+        const Left left = check_with(path, flipped(good, at * 8 + (at + seed) % 8), log);
+        damage_count += left.damaged.size();
+        // A version of the future is believed before its checksum, which may be another one then.
+        EXPECT_TRUE(!left.refusal || (left.refusal->code() == ErrorCode::unsupported && at < 12));
+        if (is_segment(path) && !is_head) {
+          EXPECT_FALSE(left.says_so()) << "only a value was touched";
+          EXPECT_TRUE(left.changed.empty());
+          EXPECT_LE(left.damaged.size(), 1u);
+        }
+        if (!is_segment(path)) {
+          EXPECT_TRUE(left.damaged.empty());
+          EXPECT_TRUE(left.changed.empty());
+        }
+        if (HasFailure()) return;
+      }
+    }
+    EXPECT_GT(damage_count, 10u) << "values were hit";
+  }
+}
+
+TEST(LogDamage, ATruncatedFileIsNoticed) {
+  for (const std::string& path : sample_files()) {
+    const Bytes good = contents_of(path);
+    for (std::size_t size = 0; size < good.size(); size += log::kBlockSize) {
+      for (const std::size_t cut : {size, size + 1, size + 63, size + 2000}) {
+        if (cut >= good.size()) continue;
+        SCOPED_TRACE(path + " cut to " + std::to_string(cut));
+        const Left left = check_with(path, good.view().first(cut));
+        EXPECT_FALSE(left.refusal);
+        EXPECT_TRUE(is_segment(path) || (left.damaged.empty() && left.changed.empty()));
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(LogDamage, SectorsZeroedAndSwapped) {
+  constexpr std::size_t kSectorSize = 512;
+  for (const std::string& path : sample_files()) {
+    const Bytes good = contents_of(path);
+    for (std::size_t at = 0; at + kSectorSize <= good.size(); at += kSectorSize) {
+      Buffer zeroed = good.clone();
+      std::fill_n(zeroed.data() + at, kSectorSize, std::byte{0});
+      SCOPED_TRACE(path + " at " + std::to_string(at));
+      check_with(path, std::move(zeroed).freeze());
+      // With the same place of another block, which is where something like it lies.
+      for (const std::size_t step : {kSectorSize, log::kBlockSize, 2 * log::kBlockSize}) {
+        if (at + step + kSectorSize > good.size()) continue;
+        Buffer swapped = good.clone();
+        std::swap_ranges(swapped.data() + at, swapped.data() + at + kSectorSize,
+                         swapped.data() + at + step);
+        check_with(path, std::move(swapped).freeze());
+      }
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST(LogDamage, EachFileMissing) {
+  for (const std::string& path : sample_files()) {
+    SCOPED_TRACE(path);
+    const Left left = check_damaged(
+        changed(sample().image, [&](Vfs& vfs) { ASSERT_TRUE(vfs.remove(path)); }), sample());
+    EXPECT_FALSE(left.refusal);
+    EXPECT_EQ(left.report.rebuilt_index, path == "log/checkpoint");
+    if (is_segment(path)) continue;
+    EXPECT_TRUE(left.damaged.empty() && left.changed.empty());
+  }
+}
+
+TEST(LogDamage, WithoutCheckpointAndControlEverythingIsFoundAgain) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const SampleLog log = make_sample_log(seed);
+    for (const bool with_control : {true, false}) {
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      const Left left = check_damaged(changed(log.image,
+                                              [&](Vfs& vfs) {
+                                                ASSERT_TRUE(vfs.remove("log/checkpoint"));
+                                                if (with_control) return;
+                                                ASSERT_TRUE(vfs.remove("log/control"));
+                                              }),
+                                      log);
+      EXPECT_TRUE(left.report.rebuilt_index);
+      EXPECT_FALSE(left.says_so());
+      EXPECT_TRUE(left.damaged.empty() && left.changed.empty());
+    }
+  }
+}
+
+TEST(LogDamage, OpeningTakesLittleMemoryWhateverTheBytesSay) {
+  for (const std::string& path : sample_files()) {
+    const Bytes good = contents_of(path);
+    for (std::size_t at = 0; at + 8 <= good.size(); at += at % log::kBlockSize < 256 ? 4 : 512) {
+      Buffer large = good.clone();
+      std::fill_n(large.data() + at, 4, std::byte{0xff});
+      const auto image =
+          changed(sample().image, [&](Vfs& vfs) { write_file(vfs, path, large.view()); });
+      sim::SimDisk disk(image);
+      disk.set_recording(false);
+      const AllocationWatch watch;
+      const auto backend = log::open_log(disk, kSampleDir, small_log_options());
+      EXPECT_LT(watch.peak_size(), 4u << 20) << path << " at " << at;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace varve::test

@@ -1,0 +1,81 @@
+// A log in a folder with what is no part of it, or not of this program's time.
+#include <gtest/gtest.h>
+
+#include "backend/log/log_format.h"
+#include "backend/log/sample_log.h"
+#include "backend/log/small_log.h"
+
+namespace varve::test {
+namespace {
+
+const SampleLog& sample() {
+  static const SampleLog made = make_sample_log(1);
+  return made;
+}
+
+TEST(LogForeign, AVersionOfTheFutureIsRefusedWithAWordOfWhatToDo) {
+  sim::SimDisk disk(sample().image);
+  for (const std::string& path : files_of(disk)) {
+    if (!is_segment(path) && path != "log/checkpoint") continue;
+    Buffer newer = read_file(disk, path).clone();
+    newer.span()[8] = std::byte{2};
+    const Left left = check_damaged(
+        changed(sample().image, [&](Vfs& vfs) { write_file(vfs, path, newer.view()); }), sample());
+    ASSERT_TRUE(left.refusal) << path;
+    EXPECT_EQ(left.refusal->code(), ErrorCode::unsupported);
+    const std::string& message = left.refusal->message();
+    EXPECT_NE(message.find(path), std::string::npos) << message;
+    EXPECT_NE(message.find("format version 2"), std::string::npos) << message;
+    EXPECT_NE(message.find("newer"), std::string::npos) << message;
+  }
+}
+
+TEST(LogForeign, WhatIsNoPartOfTheLogIsLeftAlone) {
+  sim::SimDisk disk(changed(sample().image, [](Vfs& vfs) {
+    write_file(vfs, "log/readme.txt", as_byte_view("mine"));
+    write_file(vfs, "log/1.log", as_byte_view("mine"));
+    // Called like a segment, but none; and a folder that is called so.
+    write_file(vfs, "log/00000000000000f0.log", as_byte_view("mine"));
+    ASSERT_TRUE(vfs.create_dir("log/00000000000000f1.log"));
+  }));
+  const auto backend = log::open_log(disk, kSampleDir, small_log_options()).value();
+  const Left left = look(*backend, sample());
+  EXPECT_TRUE(left.changed.empty() && left.damaged.empty());
+  ASSERT_EQ(left.report.problems.size(), 1u);
+  EXPECT_NE(left.report.problems[0].message().find("00000000000000f0.log"), std::string::npos);
+  EXPECT_TRUE(backend->close());
+  EXPECT_EQ(read_file(disk, "log/readme.txt").text(), "mine");
+  EXPECT_EQ(read_file(disk, "log/1.log").text(), "mine");
+  EXPECT_EQ(read_file(disk, "log/00000000000000f0.log.damaged").text(), "mine");
+  EXPECT_TRUE(disk.exists("log/00000000000000f1.log").value());
+}
+
+TEST(LogForeign, AFolderWithNothingButAFileNamedLikeASegmentBecomesALog) {
+  sim::SimDisk disk;
+  ASSERT_TRUE(disk.create_dir(kSampleDir));
+  write_file(disk, "log/0000000000000001.log", as_byte_view("mine"));
+  auto backend = log::open_log(disk, kSampleDir, small_log_options()).value();
+  EXPECT_EQ(backend->open_report().problems.size(), 1u);
+  WriteBatch batch;
+  batch.put(as_byte_view("a"), Bytes::copy_of("b"));
+  ASSERT_TRUE(backend->write(batch));
+  ASSERT_TRUE(backend->close());
+  backend = log::open_log(disk, kSampleDir, small_log_options()).value();
+  EXPECT_EQ(backend->get(as_byte_view("a")).value().value().text(), "b");
+  EXPECT_TRUE(backend->open_report().problems.empty());
+  EXPECT_NE(log::decode_checkpoint_head(read_file(disk, "log/checkpoint")).value().log_id, 0u);
+}
+
+// A segment of another log comes into the folder with a copy that went wrong.
+TEST(LogForeign, ASegmentOfAnotherLogIsNotTakenIn) {
+  sim::SimDisk disk(sample().image);
+  const log::SegmentHeader header{.log_id = 1234, .segment_id = 0xf0, .salt = 5};
+  write_file(disk, "log/" + log::segment_name(0xf0), log::encode_segment_header(header));
+  const Left left = check_damaged(disk.image(), sample());
+  EXPECT_TRUE(left.changed.empty() && left.damaged.empty());
+  ASSERT_EQ(left.report.problems.size(), 1u);
+  EXPECT_NE(left.report.problems[0].message().find("another log"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace varve::test
