@@ -46,6 +46,13 @@ struct Listed {
 
 }  // namespace
 
+std::byte* Group::find_listed(std::byte* entries, unsigned count, std::byte tag) noexcept {
+  const void* const found = std::memchr(entries, std::to_integer<int>(tag), count);
+  if (found == nullptr) return nullptr;
+  const auto index = static_cast<std::size_t>(static_cast<const std::byte*>(found) - entries);
+  return entries + kCapacities[count] + index * kPlaceSize;
+}
+
 unsigned Group::position_from(unsigned tag) const noexcept {
   const std::byte* const entries = this->entries();
   if (is_listed()) {
@@ -79,6 +86,18 @@ void Group::make(ByteView prefix, ByteView tags, ByteView places) noexcept {
   at_[0] = static_cast<std::byte>(prefix.size());
   std::copy(prefix.begin(), prefix.end(), at_ + 2);
   make_entries(tags, places);
+}
+
+void Group::make(ByteView image) noexcept {
+  const auto prefix_size = std::to_integer<std::size_t>(image[0]);
+  const unsigned count = std::to_integer<unsigned>(image[1]) + 1;
+  if (image.size() == size_of(prefix_size, count) && count <= kListedCountMax) {
+    // An image lists entries as memory does if it has no room for more.
+    std::memcpy(at_, image.data(), image.size());
+    return;
+  }
+  const ByteView entries = image.subspan(2 + prefix_size);
+  make(image.subspan(2, prefix_size), entries.first(count), entries.subspan(count));
 }
 
 void Group::make_entries(ByteView tags, ByteView places) noexcept {

@@ -135,10 +135,7 @@ class Group {
       if (!has_bit(entries, number)) return nullptr;
       return entries + kRanksSize + rank(entries, number) * kPlaceSize;
     }
-    const void* const found = std::memchr(entries, std::to_integer<int>(tag), count);
-    if (found == nullptr) return nullptr;
-    const auto index = static_cast<std::size_t>(static_cast<const std::byte*>(found) - entries);
-    return entries + kCapacities[count] + index * kPlaceSize;
+    return find_listed(entries, count, tag);
   }
 
   // Positions go through the entries in order: indexes where they are listed, else last bytes.
@@ -163,8 +160,10 @@ class Group {
   }
   // Makes a group of one key.
   void make(ByteView prefix, std::byte tag, const Location& location) noexcept;
-  // Makes a group of entries whose places follow each other, as they do in an image.
+  // Makes a group of entries whose places follow each other.
   void make(ByteView prefix, ByteView tags, ByteView places) noexcept;
+  // Makes a group of what an image has for it.
+  void make(ByteView image) noexcept;
   // Makes a copy of a group that is full, with one entry more.
   void make_grown(Group full, std::byte tag, const Location& location) noexcept;
   // Adds an entry that is not there, to a group that is not full.
@@ -201,6 +200,8 @@ class Group {
   std::byte* entries() const noexcept { return at_ + 2 + prefix_size(); }
   std::byte* places() const noexcept { return entries() + places_offset(count()); }
   void set_count(unsigned count) noexcept { at_[1] = static_cast<std::byte>(count - 1); }
+  // Apart, so that the other forms are found without a call.
+  static std::byte* find_listed(std::byte* entries, unsigned count, std::byte tag) noexcept;
   void set_bit(unsigned tag, bool value) noexcept;
   void make_entries(ByteView tags, ByteView places) noexcept;
 
