@@ -11,10 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 #include "backend/log/index_arena.h"
 #include "backend/log/index_memory.h"
 #include "base/endian.h"
@@ -106,9 +102,11 @@ class GroupTable {
     unsigned matches(std::uint8_t tag) const noexcept {
       unsigned mask = 0;
 #if defined(__SSE2__)
-      const __m128i line = _mm_load_si128(reinterpret_cast<const __m128i*>(this));
-      const __m128i wanted = _mm_set1_epi8(static_cast<char>(tag));
-      mask = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(line, wanted)));
+      using Line = char __attribute__((vector_size(16)));
+      Line line;
+      std::memcpy(&line, this, sizeof line);
+      const Line equal = line == static_cast<char>(tag);
+      mask = static_cast<unsigned>(__builtin_ia32_pmovmskb128(equal));
 #else
       for (unsigned i = 0; i < kBucketCapacity; ++i) mask |= (tags[i] == tag ? 1u : 0u) << i;
 #endif
