@@ -97,6 +97,13 @@ void Index::for_each(
   });
 }
 
+std::byte* Index::Parts::find_any_place(ByteView key) const noexcept {
+  if (key.empty()) return nullptr;
+  const SplitKey split(key);
+  const GroupRef ref = find_group(split);
+  return ref == GroupTable::kNone ? nullptr : arena.at(ref).find(split.tag);
+}
+
 // Takes all memory first, so that nothing has changed if there is not enough.
 void Index::Parts::add_group(const SplitKey& key, const Location& location) {
   if (table.is_full()) table.rebuild(arena, table.grown_count());

@@ -19,7 +19,8 @@ constexpr std::size_t kPreviousOffset = 8;
 GroupArena::GroupArena() noexcept { lists_.fill(kNone); }
 
 std::size_t GroupArena::memory_size() const noexcept {
-  return slabs_size_ + blocks_.capacity() * sizeof(Block) + slabs_.capacity() * sizeof(Slab);
+  return slabs_size_ + blocks_.capacity() * (sizeof(Block) + sizeof(std::byte*)) +
+         slabs_.capacity() * sizeof(Slab);
 }
 
 GroupRef GroupArena::allocate(std::size_t size) {
@@ -142,7 +143,6 @@ void GroupArena::drop_slab(std::uint32_t slab) noexcept {
     Block& block = blocks_[number];
     const std::uint32_t next = block.next;
     std::uint32_t& list = block.slab == slab ? free_number_ : kept;
-    if (block.slab == slab) block.bytes = nullptr;
     block.next = list;
     list = number;
     number = next;
@@ -154,14 +154,14 @@ void GroupArena::drop_slab(std::uint32_t slab) noexcept {
 
 // Takes all memory before anything refers to it.
 void GroupArena::add_slab() {
-  const std::uint32_t block_count = std::clamp(block_in_use_count_ / 8, 1u, kSlabBlockCountMax);
+  const std::uint32_t block_count = std::clamp(block_in_use_count_ / 4, 1u, kSlabBlockCountMax);
   std::uint32_t slab = 0;
   while (slab < slabs_.size() && slabs_[slab].block_count != 0) ++slab;
   if (slab == slabs_.size()) slabs_.emplace_back();
   if (blocks_.size() + block_count > kBlockCountMax) throw std::bad_alloc();
-  if (blocks_.capacity() - blocks_.size() < block_count) {
-    blocks_.reserve(blocks_.size() + blocks_.size() / 2 + block_count);
-  }
+  const std::size_t capacity = blocks_.size() + block_count;
+  if (capacity > blocks_.capacity()) blocks_.reserve(capacity + capacity / 2);
+  bytes_.reserve(blocks_.capacity());
   slabs_[slab] = {IndexMemory(block_count * kBlockSize), block_count, block_count};
   slabs_size_ += slabs_[slab].memory.size();
 
@@ -174,9 +174,10 @@ void GroupArena::add_slab() {
     } else {
       number = static_cast<std::uint32_t>(blocks_.size());
       blocks_.emplace_back();
+      bytes_.emplace_back();
     }
+    bytes_[number] = slabs_[slab].memory.data() + i * kBlockSize;
     Block& block = blocks_[number];
-    block.bytes = slabs_[slab].memory.data() + i * kBlockSize;
     block.slab = slab;
     *end = number;
     end = &block.next;

@@ -81,7 +81,6 @@ class GroupArena {
   // In units. One that is not in use has used none, and `next` is another one like it: of
   // those with bytes, or of the numbers that have none.
   struct Block {
-    std::byte* bytes = nullptr;
     std::uint32_t used = 0;
     std::uint32_t live = 0;
     std::uint32_t slab = 0;
@@ -101,7 +100,7 @@ class GroupArena {
   }
 
   std::byte* bytes_at(GroupRef ref) const noexcept {
-    return blocks_[ref >> kBlockShift].bytes + (ref & (kBlockUnits - 1)) * kUnit;
+    return bytes_[ref >> kBlockShift] + (ref & (kBlockUnits - 1)) * kUnit;
   }
   std::uint32_t free_units_at(GroupRef ref) const noexcept {
     return load_le<std::uint16_t>(bytes_at(ref) + 2);
@@ -133,6 +132,8 @@ class GroupArena {
   bool prepare_block() noexcept;
   std::uint32_t emptiest_block() const noexcept;
 
+  // Where each block lies; apart from the rest, since every look-up asks.
+  std::vector<std::byte*> bytes_;
   std::vector<Block> blocks_;
   std::vector<Slab> slabs_;
   std::size_t slabs_size_ = 0;

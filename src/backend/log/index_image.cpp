@@ -31,6 +31,7 @@ void append_group(Group group, ByteWriter& out) {
 }
 
 struct ImageGroup {
+  ByteView whole;
   ByteView prefix;
   ByteView tags;
   ByteView places;
@@ -72,7 +73,8 @@ class ImageReader {
     if (prefix_size >= kKeySizeMax) return "a prefix of 255 bytes";
     if (rest_.size() < size) return "fewer bytes than it needs";
     const ByteView previous = group.prefix;
-    group = {.prefix = rest_.subspan(2, prefix_size),
+    group = {.whole = rest_.first(size),
+             .prefix = rest_.subspan(2, prefix_size),
              .tags = rest_.subspan(2 + prefix_size, count),
              .places = rest_.subspan(2 + prefix_size + count, count * kPlaceSize)};
     if (!is_first_ && !is_below(previous, group.prefix)) return "a prefix that does not rise";
@@ -127,7 +129,7 @@ Result<Index> Index::from_image(ByteView image, std::size_t slot_count) {
       }
       const auto count = static_cast<unsigned>(group.tags.size());
       const GroupRef ref = parts.arena.allocate(Group::size_of(group.prefix.size(), count));
-      parts.arena.at(ref).make(group.prefix, group.tags, group.places);
+      parts.arena.at(ref).make(group.whole);
       ++parts.group_counts[group.prefix.size()];
       parts.count += count;
     }

@@ -29,9 +29,11 @@ class NodeMemory {
   }
 
   void* take(std::size_t size) {
-    void* block = ::operator new(size, std::nothrow);
-    if (block == nullptr) {
-      if (reserve_count_ == 0 || size > kNodeSizeMax) throw std::bad_alloc();
+    void* block = nullptr;
+    try {
+      block = ::operator new(size);
+    } catch (const std::bad_alloc&) {
+      if (reserve_count_ == 0 || size > kNodeSizeMax) throw;
       block = std::exchange(reserve_[--reserve_count_], nullptr);
     }
     size_ += size;

@@ -27,13 +27,15 @@ struct Index::Parts {
   GroupRef find_group(const SplitKey& key) const noexcept {
     return table.find(arena, key.prefix, key.hash);
   }
-  // Null if the key is not there.
+  // Null if the key is not there. How many look-ups wait for memory at one time is a question of
+  // how few instructions each has, so that the usual key has a way without calls.
   std::byte* find_place(ByteView key) const noexcept {
-    if (key.empty()) return nullptr;
+    if (!is_two_words(key.size() - 1)) return find_any_place(key);
     const SplitKey split(key);
     const GroupRef ref = find_group(split);
     return ref == GroupTable::kNone ? nullptr : arena.at(ref).find(split.prefix.size(), split.tag);
   }
+  std::byte* find_any_place(ByteView key) const noexcept;
 
   void add_group(const SplitKey& key, const Location& location);
   void add_entry(GroupRef ref, const SplitKey& key, const Location& location);

@@ -11,10 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 #include "backend/log/index_arena.h"
 #include "backend/log/index_memory.h"
 #include "base/endian.h"
@@ -32,16 +28,19 @@ inline std::uint64_t fold_product(std::uint64_t a, std::uint64_t b) noexcept {
   return multiply_high(a, b) ^ a * b;
 }
 
-// In memory only, so it may change. Positions of chunks and the like are hashed here, in a few
-// cycles; for anything shorter or longer a call is worth it.
+// Prefixes of chunks and the like, which are hashed and compared in a few cycles, as two words that
+// may overlap. For anything shorter or longer a call is worth it.
+inline bool is_two_words(std::size_t prefix_size) noexcept {
+  return prefix_size >= 8 && prefix_size <= 16;
+}
+
+// In memory only, so it may change.
 inline std::uint64_t hash_of(ByteView prefix) noexcept {
   const std::size_t size = prefix.size();
-  if (size < 8 || size > 16) return xxh3(prefix);
+  if (!is_two_words(size)) return xxh3(prefix);
   const auto head = load_le<std::uint64_t>(prefix.data());
   const auto tail = load_le<std::uint64_t>(prefix.data() + size - 8);
-  const std::uint64_t mixed =
-      fold_product(head ^ 0xa0761d6478bd642f, tail ^ 0xe7037ed1a0b428db ^ size);
-  return fold_product(mixed, 0x8ebc6af09c88c6e3);
+  return fold_product(head ^ 0xa0761d6478bd642f, tail ^ 0xe7037ed1a0b428db ^ size);
 }
 
 inline bool has_prefix(Group group, ByteView prefix) noexcept {
@@ -49,7 +48,7 @@ inline bool has_prefix(Group group, ByteView prefix) noexcept {
   if (group.prefix_size() != size) return false;
   const std::byte* const a = group.prefix().data();
   const std::byte* const b = prefix.data();
-  if (size < 8 || size > 16) return std::memcmp(a, b, size) == 0;
+  if (!is_two_words(size)) return std::memcmp(a, b, size) == 0;
   const std::size_t tail = size - 8;
   return ((load_le<std::uint64_t>(a) ^ load_le<std::uint64_t>(b)) |
           (load_le<std::uint64_t>(a + tail) ^ load_le<std::uint64_t>(b + tail))) == 0;
@@ -103,9 +102,11 @@ class GroupTable {
     unsigned matches(std::uint8_t tag) const noexcept {
       unsigned mask = 0;
 #if defined(__SSE2__)
-      const __m128i line = _mm_load_si128(reinterpret_cast<const __m128i*>(this));
-      const __m128i wanted = _mm_set1_epi8(static_cast<char>(tag));
-      mask = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(line, wanted)));
+      using Line = char __attribute__((vector_size(16)));
+      Line line;
+      std::memcpy(&line, this, sizeof line);
+      const Line equal = line == static_cast<char>(tag);
+      mask = static_cast<unsigned>(__builtin_ia32_pmovmskb128(equal));
 #else
       for (unsigned i = 0; i < kBucketCapacity; ++i) mask |= (tags[i] == tag ? 1u : 0u) << i;
 #endif
