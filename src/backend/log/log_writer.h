@@ -66,7 +66,9 @@ class LogWriter {
 
   bool needs_spare() const;
   std::uint64_t prepared_size() const;
-  void set_spare(SegmentRef spare);
+  // False if the writer could not wait for it and went on elsewhere: log segments are used in the
+  // order of their numbers.
+  bool set_spare(const SegmentRef& spare);
   std::uint64_t spare_size() const;
   // Tells readers that what died up to now may be reclaimed.
   Status publish_horizon();

@@ -114,9 +114,11 @@ bool LogWriter::needs_spare() const {
   return spare_ == nullptr && !latch_;
 }
 
-void LogWriter::set_spare(SegmentRef spare) {
+bool LogWriter::set_spare(const SegmentRef& spare) {
   const std::lock_guard lock(mutex_);
-  spare_ = std::move(spare);
+  if (spare_ != nullptr || (active_ != nullptr && spare->id < active_->id)) return false;
+  spare_ = spare;
+  return true;
 }
 
 std::uint64_t LogWriter::spare_size() const {

@@ -132,17 +132,20 @@ Result<bool> Reclaimer::free_segments(const Pins& pins) {
 Status Reclaimer::prepare_spare() {
   if (!writer_.needs_spare()) return {};
   const std::uint64_t size = writer_.prepared_size();
+  SegmentRef spare;
   if (recyclable_ != nullptr) {
     const SegmentRef old = std::exchange(recyclable_, nullptr);
-    if (auto spare = files_.recycle(*old, size)) {
-      writer_.set_spare(*std::move(spare));
-      return {};
+    if (auto made = files_.recycle(*old, size)) {
+      spare = *std::move(made);
+    } else {
+      // Under one name or another it is of no use to anybody.
+      (void)files_.remove(old->id);
     }
-    // Under one name or another it is of no use to anybody.
-    (void)files_.remove(old->id);
   }
-  VARVE_ASSIGN(SegmentRef spare, files_.create(SegmentKind::log, size));
-  writer_.set_spare(std::move(spare));
+  if (spare == nullptr) {
+    VARVE_ASSIGN(spare, files_.create(SegmentKind::log, size));
+  }
+  if (!writer_.set_spare(spare)) return files_.remove(spare->id);
   return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,7 +41,8 @@ class SegmentFiles {
   Result<std::vector<std::uint64_t>> list() const;
 
   // A segment without batches, with zeros written up to `size`; durable with its name when it
-  // returns. A crash on the way leaves nothing but a temporary file.
+  // returns. A crash on the way leaves nothing but a temporary file. A writer and upkeep may call
+  // this and recycle() at once; one waits for the other.
   Result<SegmentRef> create(SegmentKind kind, std::uint64_t size);
   // The same, made of the file of a segment nobody needs any more, as far as it has been written.
   // Whatever happens, that one is gone.
@@ -59,6 +61,7 @@ class SegmentFiles {
   Vfs& vfs_;
   std::string dir_;
   const std::uint64_t seed_;
+  std::mutex making_mutex_;  // There is one temporary file.
   std::uint64_t log_id_ = 0;
   std::atomic<std::uint64_t> next_segment_id_ = 1;
 };
