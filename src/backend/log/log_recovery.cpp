@@ -23,15 +23,16 @@ class Recovery {
       : files_(files), state_(state), options_(options) {}
 
   Result<std::optional<Recovered>> run() {
-    VARVE_ASSIGN(ids_, files_.list());
     auto checkpoint = load_checkpoint(files_);
     if (!checkpoint && checkpoint.error().code() != ErrorCode::corruption) {
       return checkpoint.error();
     }
     const bool has_checkpoint = checkpoint && *checkpoint;
+    VARVE_TRY(read_control());
+    // Last, so that beside a writer everything it had published by then is among them.
+    VARVE_ASSIGN(ids_, files_.list());
     if (ids_.empty() && checkpoint && !*checkpoint) return std::nullopt;
     if (!checkpoint) problem(checkpoint.error());
-    VARVE_TRY(read_control());
     if (has_checkpoint) {
       VARVE_TRY(from_checkpoint(std::move(**checkpoint)));
     } else {

@@ -47,6 +47,27 @@ TEST(LogUpkeep, SegmentsThatCameWhileACheckpointWasWrittenAreReadAfterIt) {
   EXPECT_EQ(value_at(*backend, "late9"), text_of(5000));
 }
 
+TEST(LogUpkeep, WhatIsPublishedWhileAReaderOpensIsFound) {
+  for (const std::string at : {"log/readers", "log/checkpoint", "log/control", "log"}) {
+    SCOPED_TRACE(at);
+    sim::SimDisk disk;
+    const auto backend = log::open_log(disk, "log", small_log_options()).value();
+    ASSERT_TRUE(backend->write(one("a", "before")));
+    CountingVfs hooked(disk);
+    int met_count = 0;
+    hooked.before_each([&](std::string_view path) {
+      if (path != at || met_count++ != 0) return;
+      // Enough for another segment.
+      for (int i = 0; i < 4; ++i) EXPECT_TRUE(backend->write(one("a", text_of(9000, i))));
+    });
+    const auto reader = log::open_log_to_read(hooked, "log", small_log_options()).value();
+    EXPECT_GT(met_count, 0);
+    EXPECT_TRUE(reader->open_report().problems.empty());
+    const std::string found = value_at(*reader, "a");
+    EXPECT_TRUE(found == text_of(9000, 3) || (found == "before" && at == "log")) << found.size();
+  }
+}
+
 // The writer does not wait for upkeep where it needs a segment at once, and both make one.
 TEST(LogUpkeep, SegmentsMadeByTwoThreadsAreReadInTheOrderOfTheirUse) {
   for (int round = 0; round < 20; ++round) {
