@@ -30,15 +30,16 @@ class Recovery {
       : files_(files), state_(state), options_(options) {}
 
   Result<std::optional<Recovered>> run() {
-    VARVE_ASSIGN(ids_, files_.list());
     auto checkpoint = load_checkpoint(files_);
     if (!checkpoint && checkpoint.error().code() != ErrorCode::corruption) {
       return checkpoint.error();
     }
     const bool has_checkpoint = checkpoint && *checkpoint;
+    VARVE_TRY(read_control());
+    // Last, so that beside a writer everything it had published by then is among them.
+    VARVE_ASSIGN(ids_, files_.list());
     if (ids_.empty() && checkpoint && !*checkpoint) return std::nullopt;
     if (!checkpoint) problem(checkpoint.error());
-    VARVE_TRY(read_control());
     if (has_checkpoint) {
       VARVE_TRY(from_checkpoint(std::move(**checkpoint)));
     } else {
@@ -175,10 +176,18 @@ Status Recovery::from_checkpoint(Checkpoint checkpoint) {
   const bool has_tail = tail != nullptr && tail->file != nullptr;
   if (has_tail) segments.push_back(tail);
   for (const std::uint64_t id : ids_) {
-    const bool is_known =
-        std::any_of(head.segments.begin(), head.segments.end(),
-                    [&](const CheckpointSegment& known) { return known.id == id; });
-    if (is_known) continue;
+    const auto known = std::find_if(head.segments.begin(), head.segments.end(),
+                                    [&](const CheckpointSegment& each) { return each.id == id; });
+    if (known != head.segments.end()) {
+      // One that came while the checkpoint was written is known to it, but its batches are later.
+      const SegmentRef& segment = state_.segments()[known->slot];
+      if (known->kind == SegmentKind::log && id > head.tail_segment_id &&
+          segment->file != nullptr) {
+        segment->erasure_size = 0;  // Counted again with them.
+        segments.push_back(segment);
+      }
+      continue;
+    }
     out_.next_segment_id = std::max(out_.next_segment_id, id + 1);
     auto segment = open(id);
     if (segment && (*segment)->log_id != head.log_id) {

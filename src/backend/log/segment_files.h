@@ -44,7 +44,8 @@ class SegmentFiles {
   Result<std::vector<std::uint64_t>> list() const;
 
   // A segment without batches, with zeros written up to `size`; durable with its name when it
-  // returns. A crash on the way leaves nothing but a temporary file.
+  // returns. A crash on the way leaves nothing but a temporary file. A writer and upkeep may call
+  // this and recycle() at once; one waits for the other.
   Result<SegmentRef> create(SegmentKind kind, std::uint64_t size);
   // The same, made of the file of a segment nobody needs any more, as far as it has been written.
   // Whatever happens, that one is gone.

@@ -1,0 +1,135 @@
+// What upkeep does while the log goes on, with the moments chosen at which the two meet.
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "backend/log/log_views.h"
+#include "backend/log/small_log.h"
+#include "backend/log/snapshot_list.h"
+#include "io/sim/sim_disk.h"
+#include "support/counting_vfs.h"
+
+namespace varve::test {
+namespace {
+
+// Upkeep on its thread, and nobody helps it: a hook of the disk may write.
+log::LogOptions upkept_options() {
+  log::LogOptions options = small_log_options();
+  options.background = true;
+  return options;
+}
+
+TEST(LogUpkeep, SegmentsThatCameWhileACheckpointWasWrittenAreReadAfterIt) {
+  sim::SimDisk disk;
+  CountingVfs hooked(disk);
+  log::LogOptions options = upkept_options();
+  options.reclaim_size_min = 1 << 30;
+  options.checkpoint_batch_count_min = 20;
+  auto backend = log::open_log(hooked, "log", options).value();
+  std::atomic<int> done_count = 0;
+  hooked.before_each([&](std::string_view path) {
+    if (path.find("checkpoint") == std::string_view::npos || done_count++ != 0) return;
+    // Enough for several segments.
+    for (int i = 0; i < 10; ++i) {
+      EXPECT_TRUE(backend->write(one("late" + std::to_string(i), text_of(5000))));
+    }
+  });
+  for (int i = 0; i < 25; ++i) {
+    ASSERT_TRUE(backend->write(one("early" + std::to_string(i), text_of(1000))));
+  }
+  // A checkpoint calls for its path several times; then it is there.
+  ASSERT_TRUE(wait_until([&] { return done_count > 2; }));
+  hooked.before_each({});
+  backend.reset();
+  backend = log::open_log(disk, "log", small_log_options()).value();
+  EXPECT_TRUE(backend->open_report().problems.empty());
+  EXPECT_EQ(backend->stats().entry_count, 35u);
+  EXPECT_EQ(value_at(*backend, "late9"), text_of(5000));
+}
+
+TEST(LogUpkeep, WhatIsPublishedWhileAReaderOpensIsFound) {
+  for (const std::string at : {"log/readers", "log/checkpoint", "log/control", "log"}) {
+    SCOPED_TRACE(at);
+    sim::SimDisk disk;
+    const auto backend = log::open_log(disk, "log", small_log_options()).value();
+    ASSERT_TRUE(backend->write(one("a", "before")));
+    CountingVfs hooked(disk);
+    int met_count = 0;
+    hooked.before_each([&](std::string_view path) {
+      if (path != at || met_count++ != 0) return;
+      // Enough for another segment.
+      for (int i = 0; i < 4; ++i) EXPECT_TRUE(backend->write(one("a", text_of(9000, i))));
+    });
+    const auto reader = log::open_log_to_read(hooked, "log", small_log_options()).value();
+    EXPECT_GT(met_count, 0);
+    EXPECT_TRUE(reader->open_report().problems.empty());
+    const std::string found = value_at(*reader, "a");
+    EXPECT_TRUE(found == text_of(9000, 3) || (found == "before" && at == "log")) << found.size();
+  }
+}
+
+// The writer does not wait for upkeep where it needs a segment at once, and both make one.
+TEST(LogUpkeep, SegmentsMadeByTwoThreadsAreReadInTheOrderOfTheirUse) {
+  for (int round = 0; round < 20; ++round) {
+    sim::SimDisk disk;
+    disk.set_recording(false);
+    auto backend = log::open_log(disk, "log", upkept_options()).value();
+    for (int i = 0; i < 150; ++i) {
+      ASSERT_TRUE(backend->write(one(std::to_string(i), text_of(9000, i))));
+    }
+    backend.reset();
+    backend = log::open_log(disk, "log", small_log_options()).value();
+    for (const Error& problem : backend->open_report().problems) {
+      ADD_FAILURE() << problem.message();
+    }
+    ASSERT_EQ(backend->stats().entry_count, 150u);
+    ASSERT_TRUE(backend->verify().value().empty());
+  }
+}
+
+// A reader opens and a value it sees is overwritten, just after upkeep asked who holds what.
+TEST(LogUpkeep, WhatDiesAfterThePinsWereReadIsKeptForWhoCameInBetween) {
+  for (int look = 1; look <= 12; ++look) {
+    SCOPED_TRACE(look);
+    sim::SimDisk disk;
+    disk.set_recording(false);
+    CountingVfs hooked(disk);
+    const auto backend = log::open_log(hooked, "log", upkept_options()).value();
+    ASSERT_TRUE(backend->write(one("first", "1")));
+    // It holds nothing of what comes, but its slot is looked at.
+    const auto early = log::open_log_to_read(disk, "log", small_log_options()).value();
+    std::unique_ptr<Backend> late;
+    std::unique_ptr<ReadView> held;
+    std::atomic<int> look_count = 0;
+    const auto key_of = [](int i) { return "bulk" + std::to_string(i); };
+    hooked.before_each([&](std::string_view path) {
+      if (path != "log/readers" || ++look_count != look) return;
+      late = log::open_log_to_read(disk, "log", small_log_options()).value();
+      held = backend->snapshot().value();
+      for (int key = 0; key < 8; ++key) {
+        EXPECT_TRUE(backend->write(one(key_of(key), "overwritten")));
+      }
+    });
+    // Whatever upkeep was about to do is done when it has looked a few times more.
+    int i = 0;
+    ASSERT_TRUE(wait_until([&] {
+      const std::string key = look_count < look ? key_of(++i % 12) : "more";
+      EXPECT_TRUE(backend->write(one(key, text_of(9000, i % 12))));
+      return look_count >= look + 4;
+    }));
+    hooked.before_each({});
+    ASSERT_NE(late, nullptr) << "upkeep looks at the pins all the time";
+    for (const ReadView* view :
+         {static_cast<const ReadView*>(late.get()), static_cast<const ReadView*>(held.get())}) {
+      for (i = 0; i < 12; ++i) {
+        const std::string found = value_at(*view, key_of(i));
+        EXPECT_TRUE(found == text_of(9000, i) || found == "(none)") << found.substr(0, 200);
+      }
+    }
+    held.reset();
+    EXPECT_TRUE(backend->verify().value().empty());
+  }
+}
+
+}  // namespace
+}  // namespace varve::test
