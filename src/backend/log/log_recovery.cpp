@@ -17,6 +17,13 @@ namespace {
 // The directory's share of an erasure.
 std::uint64_t erasure_cost(const DirectoryEntry& entry) { return entry.key.size() + 3; }
 
+// A copy that was being carried over when the power went, or an original that was given back.
+bool is_whole(const Segment& segment, const DirectoryEntry& entry) {
+  const auto value =
+      read_value(*segment.file, entry.key, entry.offset, entry.value_size, segment.salt);
+  return value && value_checksum(entry.key, *value, segment.salt) == entry.checksum;
+}
+
 class Recovery {
  public:
   Recovery(const SegmentFiles& files, LogState& state, const RecoveryOptions& options)
@@ -36,6 +43,7 @@ class Recovery {
       VARVE_TRY(from_checkpoint(std::move(**checkpoint)));
     } else {
       VARVE_TRY(from_segments());
+      if (is_unfinished()) return std::nullopt;
     }
     settle();
     return std::move(out_);
@@ -62,6 +70,8 @@ class Recovery {
   // A segment the checkpoint names; one that is lost leaves its place.
   Status add_known(const CheckpointSegment& known);
   Status from_segments();
+  // Nothing was ever written to it.
+  bool is_unfinished();
   void add_moved(const SegmentRef& segment);
   // Log segments from `first` on, rising.
   Status walk(LogWalk& walk, const std::vector<SegmentRef>& segments, std::uint64_t offset,
@@ -86,7 +96,10 @@ void Recovery::apply(const SegmentRef& segment, const Batch& batch) {
     if (entry.erases) segment->erasure_size += erasure_cost(entry);
     if (is_rebuilding_ && !moved_versions_.empty()) {
       const auto moved = moved_versions_.find(std::string(as_text(entry.key)));
-      if (moved != moved_versions_.end() && moved->second > entry.version) continue;
+      if (moved != moved_versions_.end() && moved->second >= entry.version) {
+        const bool is_same = moved->second == entry.version && !entry.erases;
+        if (!is_same || !is_whole(*segment, entry)) continue;
+      }
     }
     if (entry.erases) {
       state_.erase(entry.key, batch.header.sequence);
@@ -163,10 +176,17 @@ Status Recovery::from_checkpoint(Checkpoint checkpoint) {
   std::vector<SegmentRef> segments;
   if (tail != nullptr && tail->file != nullptr) segments.push_back(tail);
   for (const std::uint64_t id : ids_) {
-    const bool is_known =
-        std::any_of(head.segments.begin(), head.segments.end(),
-                    [&](const CheckpointSegment& known) { return known.id == id; });
-    if (is_known) continue;
+    const auto known =
+        std::find_if(head.segments.begin(), head.segments.end(),
+                     [&](const CheckpointSegment& segment) { return segment.id == id; });
+    if (known != head.segments.end()) {
+      // One that came while the checkpoint was written has its place already, but its batches are
+      // not in it.
+      const SegmentRef& there = state_.segments()[known->slot];
+      const bool is_later = known->kind == SegmentKind::log && id > head.tail_segment_id;
+      if (is_later && there->file != nullptr) segments.push_back(there);
+      continue;
+    }
     out_.next_segment_id = std::max(out_.next_segment_id, id + 1);
     auto segment = open(id);
     if (segment && (*segment)->kind == SegmentKind::log && id > head.tail_segment_id) {
@@ -197,6 +217,8 @@ void Recovery::add_moved(const SegmentRef& segment) {
       if (entry.erases) segment->erasure_size += erasure_cost(entry);
       std::uint64_t& version = moved_versions_[std::string(as_text(entry.key))];
       if (version > entry.version) continue;
+      // There are two copies, or there were.
+      if (version == entry.version && !entry.erases && !is_whole(*segment, entry)) continue;
       version = entry.version;
       const Location location{
           .slot = segment->slot,
@@ -250,6 +272,14 @@ Status Recovery::from_segments() {
   return {};
 }
 
+bool Recovery::is_unfinished() {
+  if (out_.sequence != 0 || state_.index().count() != 0 || !out_.report.problems.empty()) {
+    return false;
+  }
+  state_.for_each_segment([&](const SegmentRef& segment) { state_.remove(*segment); });
+  return true;
+}
+
 Status Recovery::walk(LogWalk& log, const std::vector<SegmentRef>& segments, std::uint64_t offset,
                       std::uint64_t chain) {
   SegmentRef last_known = segments.empty() ? nullptr : segments.front();
@@ -282,6 +312,7 @@ Status Recovery::walk(LogWalk& log, const std::vector<SegmentRef>& segments, std
   out_.tail_batch_count = log.batch_count();
   out_.tail_size = log.size();
   out_.report.dropped_tail = log.dropped_tail();
+  out_.needs_new_segment = log.dropped_behind();
   if (log.sequence() < log.known_durable() && !sequence_max_) {
     problem(corruption(fmt::format(
         "{}: batches {} to {} were durable and cannot be read; this is what was there before them",

@@ -42,10 +42,13 @@ struct Recovered {
   std::uint64_t unsure_count = 0;
   // It must not be gone on in: behind its end lies what somebody may want to look at.
   bool active_is_damaged = false;
-  // A log segment without batches, behind the others.
+  // Nor may it if batches were dropped behind it: see LogWalk.
+  bool needs_new_segment = false;
+  // A log segment without batches, behind the others. Its name need not be durable.
   SegmentRef spare;
   std::uint64_t next_segment_id = 1;
-  // Segments nothing refers to.
+  // Segments nothing refers to. The checkpoint before this one might, and be found after a crash if
+  // this one is not durable.
   std::vector<std::uint64_t> leftovers;
   // Segments behind damage: they are out of order, but may be all that is left of something.
   std::vector<std::uint64_t> set_aside;
@@ -55,7 +58,8 @@ struct Recovered {
   BackendReport report;
 };
 
-// Fills `state`, which nobody else knows yet. nullopt if there is no log in the folder.
+// Fills `state`, which nobody else knows yet. nullopt if there is no log in the folder, or one
+// whose creation was cut short; `state` is empty then.
 Result<std::optional<Recovered>> recover_log(const SegmentFiles& files, LogState& state,
                                              const RecoveryOptions& options);
 

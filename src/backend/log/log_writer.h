@@ -66,7 +66,9 @@ class LogWriter {
 
   bool needs_spare() const;
   std::uint64_t prepared_size() const;
-  void set_spare(SegmentRef spare);
+  // False if it is not behind the segment in use, because batches needed one meanwhile: they are
+  // read in the order of their numbers.
+  bool set_spare(SegmentRef spare);
   std::uint64_t spare_size() const;
   // Tells readers that what died up to now may be reclaimed.
   Status publish_horizon();
