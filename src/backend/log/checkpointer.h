@@ -24,13 +24,15 @@ class Checkpointer {
       : options_(options), files_(files), state_(state), writer_(writer) {}
 
   // The one the log was opened with; 0 if there was none.
-  void start(std::uint64_t generation) { durable_generation_ = generation; }
+  void start(std::uint64_t generation) { durable_generation_ = tried_generation_ = generation; }
 
   bool is_due() const;
   Status write();
 
   // Of the one that is on the disk.
   std::uint64_t durable_generation() const noexcept { return durable_generation_; }
+  // Whether that is one of its own: the one the log was opened with may not be durable.
+  bool has_written() const noexcept { return has_written_; }
   std::uint64_t size() const noexcept { return size_; }
 
  private:
@@ -42,7 +44,10 @@ class Checkpointer {
   const SegmentFiles& files_;
   LogState& state_;
   LogWriter& writer_;
+  bool has_written_ = false;
   std::uint64_t durable_generation_ = 0;
+  // One that failed may be on the disk all the same, and read: its number is not used again.
+  std::uint64_t tried_generation_ = 0;
   std::uint64_t size_ = 0;
 };
 
