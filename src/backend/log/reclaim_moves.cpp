@@ -2,6 +2,7 @@
 // moved records, and the index is told when the copy is durable. A crash before the next checkpoint
 // forgets the copies; the originals are there until then.
 #include <algorithm>
+#include <limits>
 #include <mutex>
 
 #include "backend/log/reclaimer.h"
@@ -17,12 +18,16 @@ constexpr std::uint64_t kMovedPerPreparedSize = 8;
 }  // namespace
 
 bool Reclaimer::is_oldest(const Segment& segment) const {
-  bool is_oldest = true;
+  return segment.first_sequence < oldest_beside(segment);
+}
+
+std::uint64_t Reclaimer::oldest_beside(const Segment& segment) const {
+  std::uint64_t oldest = std::numeric_limits<std::uint64_t>::max();
   state_.for_each_segment([&](const SegmentRef& other) {
     if (other.get() == &segment || other->first_sequence == 0) return;
-    is_oldest = is_oldest && other->first_sequence > segment.first_sequence;
+    oldest = std::min(oldest, other->first_sequence);
   });
-  return is_oldest;
+  return oldest;
 }
 
 SegmentRef Reclaimer::choose_victim() const {
@@ -32,10 +37,11 @@ SegmentRef Reclaimer::choose_victim() const {
   const bool wants_oldest = now.erasures > now.live / 8 + options_.reclaim_size_min;
   SegmentRef best;
   double best_gain = 0;
+  const std::uint64_t durable = writer_.durable_sequence();
   const std::shared_lock lock(state_.mutex());
   state_.for_each_segment([&](const SegmentRef& segment) {
     if (!segment->sealed || segment->damaged || segment->cleared || segment->file == nullptr ||
-        segment == moved_) {
+        segment == moved_ || !state_.is_followed(*segment, durable)) {
       return;
     }
     if (wants_oldest) {
@@ -66,9 +72,12 @@ Result<bool> Reclaimer::move_records() {
   if (victim_ == nullptr) {
     victim_ = choose_victim();
     if (victim_ == nullptr) return false;
-    victim_offset_ = kBlockSize;
-    victim_batch_.reset();
-    victim_entry_ = 0;
+    restart_victim();
+  }
+  // What is gathered was alive then, so that whoever erases it comes later.
+  {
+    const std::shared_lock lock(state_.mutex());
+    gathered_as_of_ = std::min(writer_.durable_sequence(), state_.current_sequence());
   }
   gathered_values_.clear();
   gathered_keys_.clear();
@@ -80,8 +89,14 @@ Result<bool> Reclaimer::move_records() {
     give_up_victim();
     return true;
   }
-  if (!is_through) return is_through.error();
-  if (encoder.count() != 0) VARVE_TRY(flush(encoder));
+  Status moved = is_through ? Status() : Status(is_through.error());
+  if (moved && encoder.count() != 0) moved = flush(encoder);
+  if (!moved) {
+    // What was gathered is still where it was, behind the place that was reached. The segment stays
+    // the one to be cleared: nothing may be punched in it whose copy no checkpoint knows yet.
+    restart_victim();
+    return moved.error();
+  }
   if (*is_through) {
     const std::unique_lock lock(state_.mutex());
     victim_->cleared = victim_->live_count == 0;
@@ -92,13 +107,19 @@ Result<bool> Reclaimer::move_records() {
   return true;
 }
 
+void Reclaimer::restart_victim() {
+  victim_offset_ = kBlockSize;
+  victim_batch_.reset();
+  victim_entry_ = 0;
+}
+
 Result<bool> Reclaimer::gather(BatchEncoder& encoder) {
   std::uint64_t used_end = 0;
-  bool drops_erasures = false;
+  std::uint64_t oldest_other = 0;
   {
     const std::shared_lock lock(state_.mutex());
     used_end = victim_->used_end;
-    drops_erasures = is_oldest(*victim_);
+    oldest_other = doomed_.empty() ? oldest_beside(*victim_) : 0;
   }
   while (victim_offset_ < used_end) {
     if (!victim_batch_) {
@@ -118,7 +139,8 @@ Result<bool> Reclaimer::gather(BatchEncoder& encoder) {
         place = state_.index().find(entry.key);
       }
       if (entry.erases) {
-        if (place || drops_erasures) continue;
+        // What it erased was written before it, or carried over before it.
+        if (place || entry.version <= oldest_other) continue;
         encoder.add({entry.key, std::nullopt, entry.version});
         gathered_places_.push_back({});
         copied_size_ += entry.key.size();
@@ -156,7 +178,7 @@ Status Reclaimer::make_moved_segment() {
 
 Status Reclaimer::flush(BatchEncoder& encoder) {
   VARVE_TRY(make_moved_segment());
-  const std::uint64_t as_of = writer_.durable_sequence();
+  const std::uint64_t as_of = gathered_as_of_;
   BatchHeader header{
       .sequence = as_of, .first_sequence = as_of, .durable_sequence = as_of, .chain = moved_chain_};
   const std::uint64_t offset = moved_->used_end;
@@ -164,11 +186,12 @@ Status Reclaimer::flush(BatchEncoder& encoder) {
   Status written = moved_->file->write_at(offset, bytes);
   if (written) written = moved_->file->sync_data();
   if (!written) {
-    // Nothing refers to what was written. The next try goes into another file, from the beginning.
+    // Nothing refers to what was written, but it may be found there. The next try goes into another
+    // file.
     const std::unique_lock lock(state_.mutex());
+    if (moved_->first_sequence == 0) moved_->first_sequence = as_of;
     moved_->sealed = true;
     moved_ = nullptr;
-    victim_ = nullptr;
     return written;
   }
   moved_chain_ = header.checksum;

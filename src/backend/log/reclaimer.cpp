@@ -71,8 +71,28 @@ bool Reclaimer::is_over(std::uint64_t percent_max) const {
   return exceeds(now, now.allocated, percent_max);
 }
 
+void Reclaimer::start(const Recovered& recovered) {
+  // Used under another name: that its own one is durable cannot be told.
+  recyclable_ = recovered.spare;
+  doomed_ = recovered.leftovers;
+}
+
+Status Reclaimer::remove_doomed() {
+  // Until then a crash may bring back a checkpoint that refers to them.
+  if (doomed_.empty() || !checkpointer_.has_written()) return {};
+  for (const std::uint64_t id : doomed_) {
+    const Status removed = files_.remove(id);
+    if (!removed && removed.error().code() != ErrorCode::not_found) return removed;
+  }
+  // Erasures are dropped on the strength of this, so it must not be undone by a crash.
+  VARVE_TRY(files_.vfs().sync_dir(files_.dir()));
+  doomed_.clear();
+  return {};
+}
+
 Result<bool> Reclaimer::step(std::uint64_t percent_max) {
   copied_size_ = 0;
+  VARVE_TRY(remove_doomed());
   const Sizes now = sizes();
   if (!exceeds(now, now.allocated, percent_max)) return false;
   // What died in batches that are not durable may come back with a crash.
@@ -117,12 +137,11 @@ Result<bool> Reclaimer::free_segments(const Pins& pins) {
     if (recyclable_ == nullptr && is_whole && segment.use_count() == 1 && writer_.needs_spare()) {
       recyclable_ = std::move(segment);
     } else {
-      VARVE_TRY(files_.remove(segment->id));
+      doomed_.push_back(segment->id);
     }
   }
   if (recyclable_ != nullptr) VARVE_TRY(prepare_spare());
-  // Erasures are dropped on the strength of this, so it must not be undone by a crash.
-  if (!gone.empty()) VARVE_TRY(files_.vfs().sync_dir(files_.dir()));
+  VARVE_TRY(remove_doomed());
   return !gone.empty();
 }
 
@@ -131,15 +150,17 @@ Status Reclaimer::prepare_spare() {
   const std::uint64_t size = writer_.prepared_size();
   if (recyclable_ != nullptr) {
     const SegmentRef old = std::exchange(recyclable_, nullptr);
-    if (auto spare = files_.recycle(*old, size)) {
-      writer_.set_spare(*std::move(spare));
-      return {};
-    }
+    if (auto spare = files_.recycle(*old, size)) return give(*std::move(spare));
     // Under one name or another it is of no use to anybody.
-    (void)files_.remove(old->id);
+    doomed_.push_back(old->id);
   }
   VARVE_ASSIGN(SegmentRef spare, files_.create(SegmentKind::log, size));
-  writer_.set_spare(std::move(spare));
+  return give(std::move(spare));
+}
+
+Status Reclaimer::give(SegmentRef spare) {
+  const std::uint64_t id = spare->id;
+  if (!writer_.set_spare(std::move(spare))) doomed_.push_back(id);
   return {};
 }
 

@@ -63,12 +63,14 @@ Result<SegmentRef> SegmentFiles::finish(std::unique_ptr<File> file, SegmentKind 
 }
 
 Result<SegmentRef> SegmentFiles::create(SegmentKind kind, std::uint64_t size) {
+  const std::lock_guard lock(making_mutex_);
   remove_temporary();
   VARVE_ASSIGN(auto file, vfs_.open(temporary_path(), OpenMode::create_new));
   return finish(std::move(file), kind, size);
 }
 
 Result<SegmentRef> SegmentFiles::recycle(const Segment& old, std::uint64_t size) {
+  const std::lock_guard lock(making_mutex_);
   remove_temporary();
   VARVE_TRY(vfs_.rename(segment_path(old.id), temporary_path()));
   // Before a byte of it is changed: under its old name it must not come back.

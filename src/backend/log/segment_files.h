@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,7 +54,7 @@ class SegmentFiles {
  private:
   std::string path(std::string_view name) const;
   std::string temporary_path() const { return path("segment.tmp"); }
-  // Gives the temporary file a header, makes it durable and gives it its name.
+  // Gives the temporary file a header, makes it durable and gives it its name. The mutex is held.
   Result<SegmentRef> finish(std::unique_ptr<File> file, SegmentKind kind, std::uint64_t size);
 
   Vfs& vfs_;
@@ -61,6 +62,9 @@ class SegmentFiles {
   const std::uint64_t seed_;
   std::uint64_t log_id_ = 0;
   std::atomic<std::uint64_t> next_segment_id_ = 1;
+  // A batch may need a segment while upkeep makes one: there is one temporary file, and a number
+  // belongs to one of them.
+  std::mutex making_mutex_;
 };
 
 }  // namespace varve::log

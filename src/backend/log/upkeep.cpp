@@ -27,8 +27,9 @@ Upkeep::Upkeep(const LogOptions& options, SegmentFiles& files, LogState& state, 
       checkpointer_(options, files, state, writer),
       reclaimer_(options, files, state, writer, checkpointer_) {}
 
-void Upkeep::start(std::uint64_t checkpoint_generation) {
-  checkpointer_.start(checkpoint_generation);
+void Upkeep::start(const Recovered& recovered) {
+  checkpointer_.start(recovered.generation);
+  reclaimer_.start(recovered);
   if (options_.background) thread_ = std::thread([this] { run(); });
 }
 

@@ -19,7 +19,7 @@ class Upkeep {
   Upkeep(const LogOptions& options, SegmentFiles& files, LogState& state, LogWriter& writer);
   ~Upkeep() { stop(); }
 
-  void start(std::uint64_t checkpoint_generation);
+  void start(const Recovered& recovered);
   // Waits for what is under way.
   void stop() noexcept;
 
