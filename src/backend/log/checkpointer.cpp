@@ -32,12 +32,13 @@ bool Checkpointer::is_due() const {
 }
 
 void Checkpointer::stamp_cleared(std::uint64_t generation) {
+  const std::uint64_t durable = writer_.durable_sequence();
   const std::unique_lock lock(state_.mutex());
   std::vector<SegmentRef> lost;
   state_.for_each_segment([&](const SegmentRef& segment) {
     if (!segment->sealed || segment->live_count != 0) return;
     if (segment->file == nullptr) return lost.push_back(segment);
-    if (segment->damaged) return;
+    if (segment->damaged || !state_.is_followed(*segment, durable)) return;
     if (segment->erasure_size == 0) segment->cleared = true;
     if (segment->cleared && segment->free_generation == 0) segment->free_generation = generation;
   });
@@ -58,21 +59,28 @@ CheckpointHead Checkpointer::head_of(const LogWriter::Tail& tail, std::uint64_t 
   state_.for_each_segment([&](const SegmentRef& segment) {
     // Those that are about to go: nothing in this checkpoint refers to them.
     if (segment->free_generation != 0) return;
-    head.segments.push_back({.id = segment->id,
-                             .salt = segment->salt,
-                             .kind = segment->kind,
-                             .slot = segment->slot,
-                             .used_end = segment->used_end,
-                             .first_sequence = segment->first_sequence,
-                             .punched_size = segment->punched_size,
-                             .erasure_size = segment->erasure_size});
+    CheckpointSegment known{.id = segment->id,
+                            .salt = segment->salt,
+                            .kind = segment->kind,
+                            .slot = segment->slot,
+                            .used_end = segment->used_end,
+                            .first_sequence = segment->first_sequence,
+                            .punched_size = segment->punched_size,
+                            .erasure_size = segment->erasure_size};
+    // What came behind the tail is read from the log, and may not be durable yet.
+    if (known.id == tail.segment_id) known.used_end = tail.offset;
+    if (known.kind == SegmentKind::log && known.id > tail.segment_id) {
+      known.used_end = kBlockSize;
+      known.first_sequence = known.erasure_size = 0;
+    }
+    head.segments.push_back(known);
   });
   return head;
 }
 
 Status Checkpointer::write() {
   const LogWriter::Written covered = writer_.written_since_checkpoint();
-  const std::uint64_t generation = durable_generation_ + 1;
+  const std::uint64_t generation = ++tried_generation_;
   // Before the tail is fixed: what is stamped then lies before it.
   stamp_cleared(generation);
   VARVE_ASSIGN(const LogWriter::Tail tail, writer_.durable_tail());
@@ -101,6 +109,7 @@ Status Checkpointer::write() {
   VARVE_TRY(file.finish(std::move(head)));
   durable_generation_ = generation;
   has_checkpoint_ = true;
+  has_written_ = true;
   size_ = file.size();
   writer_.note_checkpoint(covered);
   return {};

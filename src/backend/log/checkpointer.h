@@ -28,7 +28,7 @@ class Checkpointer {
 
   // With the number of the last one there was, and whether it still is.
   void start(std::uint64_t generation, bool has_checkpoint) {
-    durable_generation_ = first_generation_ = generation;
+    durable_generation_ = tried_generation_ = first_generation_ = generation;
     has_checkpoint_ = has_checkpoint;
   }
   // What is done between two pieces of a large one.
@@ -42,6 +42,8 @@ class Checkpointer {
   bool has_checkpoint() const noexcept { return has_checkpoint_; }
   // Of the one the log was opened with.
   std::uint64_t first_generation() const noexcept { return first_generation_; }
+  // Whether that is one of its own: the one the log was opened with may not be durable.
+  bool has_written() const noexcept { return has_written_; }
   // From any thread.
   std::uint64_t size() const noexcept { return size_; }
 
@@ -54,7 +56,10 @@ class Checkpointer {
   const SegmentFiles& files_;
   LogState& state_;
   LogWriter& writer_;
+  bool has_written_ = false;
   std::uint64_t durable_generation_ = 0;
+  // One that failed may be on the disk all the same, and read: its number is not used again.
+  std::uint64_t tried_generation_ = 0;
   std::uint64_t first_generation_ = 0;
   bool has_checkpoint_ = false;
   std::atomic<std::uint64_t> size_ = 0;

@@ -95,6 +95,7 @@ class LogBackend final : public Backend {
     if (is_closed_) return closed_error(options_.traits);
     return {};
   }
+  Status make_folder();
   Status create();
   void clear_away(const Recovered& recovered);
 
@@ -108,9 +109,15 @@ class LogBackend final : public Backend {
   std::atomic<bool> is_closed_ = false;
 };
 
-// The folder exists and has no segment in it.
+// The folder exists and has no batch in it.
 Status LogBackend::create() {
-  files_.set_identity(files_.new_log_id(), 1);
+  // The folder's own name, before anything in it can be promised to anybody.
+  VARVE_TRY(files_.vfs().sync_dir(path_parent(files_.dir())));
+  // Segments of a creation that failed are not gone on with: their names may not be durable, and
+  // could not be made so any more.
+  VARVE_ASSIGN(const std::vector<std::uint64_t> ids, files_.list());
+  for (const std::uint64_t id : ids) (void)files_.remove(id);
+  files_.set_identity(files_.new_log_id(), ids.empty() ? 1 : ids.back() + 1);
   VARVE_ASSIGN(const SegmentRef first, files_.create(SegmentKind::log, options_.prepared_size_min));
   // From the first batch on, a log without a checkpoint is one that has lost it.
   VARVE_ASSIGN(CheckpointFile checkpoint, CheckpointFile::create(files_, 1));
@@ -121,15 +128,22 @@ Status LogBackend::create() {
                       .tail_chain = first->salt,
                       .next_segment_id = files_.next_segment_id()};
   head.segments.push_back({.id = first->id, .salt = first->salt, .used_end = kBlockSize});
-  VARVE_TRY(checkpoint.finish(std::move(head)));
-  // The folder's own name.
-  return files_.vfs().sync_dir(path_parent(files_.dir()));
+  return checkpoint.finish(std::move(head));
+}
+
+Status LogBackend::make_folder() {
+  VARVE_ASSIGN(const bool is_there, files_.vfs().exists(files_.dir()));
+  VARVE_TRY(files_.vfs().create_dir(files_.dir()));
+  if (is_there) return {};
+  Status synced = files_.vfs().sync_dir(path_parent(files_.dir()));
+  // Only making it anew can make its name durable then.
+  if (!synced) (void)files_.vfs().remove_dir(files_.dir());
+  return synced;
 }
 
 void LogBackend::clear_away(const Recovered& recovered) {
   // What fails here is found again the next time.
   files_.remove_temporary();
-  for (const std::uint64_t id : recovered.leftovers) (void)files_.remove(id);
   for (const std::uint64_t id : recovered.set_aside) {
     const std::string path = files_.segment_path(id);
     (void)files_.vfs().rename(path, path + ".damaged");
@@ -137,7 +151,7 @@ void LogBackend::clear_away(const Recovered& recovered) {
 }
 
 Status LogBackend::open() {
-  VARVE_TRY(files_.vfs().create_dir(files_.dir()));
+  VARVE_TRY(make_folder());
   VARVE_ASSIGN(lock_, files_.vfs().lock_writer(files_.lock_path()));
   const RecoveryOptions as_writer{.writes = true};
   VARVE_ASSIGN(std::optional<Recovered> recovered, recover_log(files_, state_, as_writer));
@@ -155,16 +169,16 @@ Status LogBackend::open() {
   VARVE_TRY(writer_->start(*recovered));
   report_ = std::move(recovered->report);
   upkeep_ = std::make_unique<Upkeep>(options_, files_, state_, *writer_);
-  const bool has_checkpoint = recovered->generation != 0;
-  std::uint64_t generation = recovered->generation;
-  if (!has_checkpoint) {
+  if (recovered->generation == 0) {
     // Readers of an earlier writer may be there: no number they know is used again.
     VARVE_ASSIGN(const auto pins, read_pins(files_.vfs(), files_.readers_path()));
-    for (const PinRecord& pin : pins) generation = std::max(generation, pin.generation);
+    for (const PinRecord& pin : pins) {
+      recovered->known_generation = std::max(recovered->known_generation, pin.generation);
+    }
   }
-  upkeep_->start(generation, has_checkpoint);
+  upkeep_->start(*recovered);
   // Made from the segments once, not again the next time. If it fails, upkeep tries on.
-  if (!has_checkpoint) (void)upkeep_->write_checkpoint();
+  if (recovered->generation == 0) (void)upkeep_->write_checkpoint();
   return {};
 }
 

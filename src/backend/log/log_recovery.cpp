@@ -17,8 +17,8 @@ namespace {
 // The directory's share of an erasure.
 std::uint64_t erasure_cost(const DirectoryEntry& entry) { return entry.key.size() + 3; }
 
-bool has_value(const Segment& segment, const DirectoryEntry& entry) {
-  if (entry.erases) return true;
+// A copy that was being carried over when the power went, or an original that was given back.
+bool is_whole(const Segment& segment, const DirectoryEntry& entry) {
   const auto value =
       read_value(*segment.file, entry.key, entry.offset, entry.value_size, segment.salt);
   return value && value_checksum(entry.key, *value, segment.salt) == entry.checksum;
@@ -44,6 +44,7 @@ class Recovery {
       VARVE_TRY(from_checkpoint(std::move(**checkpoint)));
     } else {
       VARVE_TRY(from_segments());
+      if (is_unfinished()) return std::nullopt;
     }
     settle();
     return std::move(out_);
@@ -69,6 +70,8 @@ class Recovery {
   // A segment the checkpoint names; one that is lost leaves its place.
   Status add_known(const CheckpointSegment& known);
   Status from_segments();
+  // Nothing was ever written to it.
+  bool is_unfinished();
   void add_moved(const SegmentRef& segment);
   // Log segments from `first` on, rising.
   Status walk(LogWalk& walk, const std::vector<SegmentRef>& segments, std::uint64_t offset,
@@ -93,8 +96,10 @@ void Recovery::apply(const SegmentRef& segment, const Batch& batch) {
     if (entry.erases) segment->erasure_size += erasure_cost(entry);
     if (is_rebuilding_ && !moved_versions_.empty()) {
       const auto moved = moved_versions_.find(std::string(as_text(entry.key)));
-      // Of the same version both hold the same, and the original may be a hole by now.
-      if (moved != moved_versions_.end() && moved->second >= entry.version) continue;
+      if (moved != moved_versions_.end() && moved->second >= entry.version) {
+        const bool is_same = moved->second == entry.version && !entry.erases;
+        if (!is_same || !is_whole(*segment, entry)) continue;
+      }
     }
     if (entry.erases) {
       state_.erase(entry.key, batch.header.sequence);
@@ -148,7 +153,7 @@ Status Recovery::add_known(const CheckpointSegment& known) {
 Status Recovery::from_checkpoint(Checkpoint checkpoint) {
   const CheckpointHead& head = checkpoint.head;
   out_.log_id = head.log_id;
-  out_.generation = head.generation;
+  out_.generation = out_.known_generation = head.generation;
   out_.next_segment_id = head.next_segment_id;
   // The checkpoint was synced and the control file was not, so that after the end of the power it
   // may say less. The image may hold parts of every batch up to this one.
@@ -222,11 +227,11 @@ void Recovery::add_moved(const SegmentRef& segment) {
     if (!*batch) return;
     for (const DirectoryEntry& entry : (*batch)->entries) {
       if (entry.erases) segment->erasure_size += erasure_cost(entry);
-      // A copy that was being made in a crash is not relied on where there is the original.
-      const std::uint64_t worth = has_value(*segment, entry) ? entry.version : entry.version - 1;
       std::uint64_t& version = moved_versions_[std::string(as_text(entry.key))];
-      if (version > worth) continue;
-      version = worth;
+      if (version > entry.version) continue;
+      // There are two copies, or there were.
+      if (version == entry.version && !entry.erases && !is_whole(*segment, entry)) continue;
+      version = entry.version;
       const Location location{
           .slot = segment->slot,
           .offset_unit = static_cast<std::uint32_t>(entry.offset / Location::kUnit),
@@ -282,6 +287,14 @@ Status Recovery::from_segments() {
   return {};
 }
 
+bool Recovery::is_unfinished() {
+  if (out_.sequence != 0 || state_.index().count() != 0 || !out_.report.problems.empty()) {
+    return false;
+  }
+  state_.for_each_segment([&](const SegmentRef& segment) { state_.remove(*segment); });
+  return true;
+}
+
 Status Recovery::walk(LogWalk& log, const std::vector<SegmentRef>& segments, std::uint64_t offset,
                       std::uint64_t chain) {
   SegmentRef last_known = segments.empty() ? nullptr : segments.front();
@@ -315,6 +328,7 @@ Status Recovery::walk(LogWalk& log, const std::vector<SegmentRef>& segments, std
   out_.tail_batch_count = log.batch_count();
   out_.tail_size = log.size();
   out_.report.dropped_tail = log.dropped_tail();
+  out_.needs_new_segment = log.dropped_behind();
   const std::uint64_t wanted =
       sequence_max_ ? std::min(*sequence_max_, log.known_durable()) : log.known_durable();
   if (log.sequence() < wanted) {

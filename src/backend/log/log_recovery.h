@@ -32,6 +32,8 @@ struct RecoveryOptions {
 struct Recovered {
   std::uint64_t log_id = 0;
   std::uint64_t generation = 0;  // of the checkpoint; 0 if there is none
+  // The highest anybody may know.
+  std::uint64_t known_generation = 0;
   std::uint64_t sequence = 0;    // of the last batch
   std::uint64_t durable_sequence = 0;
   // The log segment that ends with the last batch, and the checksum of that.
@@ -42,10 +44,13 @@ struct Recovered {
   std::uint64_t unsure_count = 0;
   // It must not be gone on in: behind its end lies what somebody may want to look at.
   bool active_is_damaged = false;
-  // A log segment without batches, behind the others.
+  // Nor may it if batches were dropped behind it: see LogWalk.
+  bool needs_new_segment = false;
+  // A log segment without batches, behind the others. Its name need not be durable.
   SegmentRef spare;
   std::uint64_t next_segment_id = 1;
-  // Segments nothing refers to.
+  // Segments nothing refers to. The checkpoint before this one might, and be found after a crash if
+  // this one is not durable.
   std::vector<std::uint64_t> leftovers;
   // Segments behind damage: they are out of order, but may be all that is left of something.
   std::vector<std::uint64_t> set_aside;
@@ -55,7 +60,8 @@ struct Recovered {
   BackendReport report;
 };
 
-// Fills `state`, which nobody else knows yet. nullopt if there is no log in the folder.
+// Fills `state`, which nobody else knows yet. nullopt if there is no log in the folder, or one
+// whose creation was cut short; `state` is empty then.
 Result<std::optional<Recovered>> recover_log(const SegmentFiles& files, LogState& state,
                                              const RecoveryOptions& options);
 

@@ -33,6 +33,14 @@ void LogState::add_at(const SegmentRef& segment, std::uint16_t slot) {
 
 void LogState::remove(const Segment& segment) noexcept { segments_[segment.slot] = nullptr; }
 
+bool LogState::is_followed(const Segment& segment, std::uint64_t durable_sequence) const noexcept {
+  if (segment.kind != SegmentKind::log || segment.first_sequence == 0) return true;
+  return std::any_of(segments_.begin(), segments_.end(), [&](const SegmentRef& other) {
+    return other != nullptr && other->kind == SegmentKind::log && other->id > segment.id &&
+           other->first_sequence != 0 && other->first_sequence <= durable_sequence;
+  });
+}
+
 void LogState::count_in(ByteView key, const Location& location) noexcept {
   Segment& segment = *segments_[location.slot];
   const std::uint64_t cost = record_cost(key.size(), location.value_size);

@@ -58,6 +58,10 @@ class LogState {
     }
   }
 
+  // Whether a later segment has a durable batch. Until then nothing else may tell how far the log
+  // went: the last batches of this one must stay, and stay whole.
+  bool is_followed(const Segment& segment, std::uint64_t durable_sequence) const noexcept;
+
   // Returns what was there before. Throws std::bad_alloc with nothing changed.
   std::optional<Location> put(ByteView key, const Location& location, std::uint64_t sequence);
   std::optional<Location> erase(ByteView key, std::uint64_t sequence);

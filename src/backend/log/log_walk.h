@@ -40,6 +40,9 @@ class LogWalk {
   std::uint64_t durable_sequence() const noexcept { return std::min(durable_, sequence_); }
   std::uint64_t known_durable() const noexcept { return durable_; }
   bool dropped_tail() const noexcept { return dropped_tail_; }
+  // Behind the segment with the last batch there is one with batches that were dropped. The next
+  // batch must lie behind them, in another segment, so that it can be told which ones count.
+  bool dropped_behind() const noexcept { return last_seen_ != last_segment_; }
   std::uint64_t batch_count() const noexcept { return batch_count_; }
   std::uint64_t size() const noexcept { return size_; }
 
@@ -55,11 +58,15 @@ class LogWalk {
 
  private:
   Result<std::optional<Batch>> next(const Segment& segment, std::uint64_t offset,
-                                    std::uint64_t chain);
+                                    std::uint64_t chain, bool is_first);
   // Whether what stands there began as the next batch.
   Result<bool> has_torn_batch(const Segment& segment, std::uint64_t offset,
                               std::uint64_t chain) const;
-  void take(const SegmentRef& segment, const Batch& batch);
+  void take_first();
+  // Batches from this one on do not count: they were given up, or are held once more by another.
+  void replace(std::uint64_t first_sequence);
+  // A later batch was found, before which everything up to `durable_sequence` was durable.
+  void settle_doubtful(std::uint64_t durable_sequence);
 
   std::uint64_t sequence_;       // of the last one taken in
   std::uint64_t read_sequence_;  // of the last one read
@@ -69,6 +76,10 @@ class LogWalk {
   Apply apply_;
   // Read, but not known to be durable; a later one may say that they are.
   std::deque<std::pair<SegmentRef, Batch>> unsure_;
+  // One that was written again, is not whole, and is not known to be durable yet.
+  std::optional<std::pair<SegmentRef, Batch>> doubtful_;
+  SegmentRef first_segment_;
+  SegmentRef last_seen_;  // with any batch at all
   SegmentRef last_segment_;
   std::uint64_t end_ = 0;
   std::uint64_t chain_ = 0;

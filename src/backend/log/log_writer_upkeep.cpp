@@ -12,7 +12,6 @@ Status LogWriter::start(const Recovered& recovered) {
   sequence_ = recovered.sequence;
   durable_sequence_ = recovered.durable_sequence;
   horizon_ = recovered.durable_sequence;
-  spare_ = recovered.spare;
   written_ = {.batch_count = recovered.tail_batch_count, .size = recovered.tail_size};
   active_ = recovered.active;
   if (active_ != nullptr) {
@@ -26,9 +25,9 @@ Status LogWriter::start(const Recovered& recovered) {
     // The file may be one whose sync failed: its pages can be read, and a sync of them would
     // say that all is well, and still they are not on the disk.
     VARVE_TRY(write_again(nullptr, sequence_));
-  } else if (active_ == nullptr || recovered.active_is_damaged) {
+  } else if (active_ == nullptr || recovered.active_is_damaged || recovered.needs_new_segment) {
     // Nothing is cut off behind damage: somebody may want to look at it.
-    file_size_ = end_;
+    if (recovered.active_is_damaged) file_size_ = end_;
     VARVE_TRY(roll_over());
   }
   publish();

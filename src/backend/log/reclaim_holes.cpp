@@ -68,9 +68,11 @@ SegmentRef Reclaimer::choose_for_holes() const {
   SegmentRef best;
   std::uint64_t best_size = 0;
   const std::shared_lock lock(state_.mutex());
+  const std::uint64_t durable = writer_.durable_sequence();
   state_.for_each_segment([&](const SegmentRef& segment) {
     if (!segment->sealed || segment->damaged || segment->cleared || segment->file == nullptr ||
-        segment == victim_ || segment == moved_ || segment->moved_from || !is_worth_it(*segment)) {
+        segment == victim_ || segment == moved_ || segment->moved_from || !is_worth_it(*segment) ||
+        !state_.is_followed(*segment, durable)) {
       return;
     }
     // What is nearly empty is cleared for less than its holes would cost.

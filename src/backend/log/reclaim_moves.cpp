@@ -18,16 +18,9 @@ constexpr std::uint64_t kMovedPerPreparedSize = 8;
 }  // namespace
 
 bool Reclaimer::is_oldest(const Segment& segment) const {
-  bool is_oldest = true;
-  state_.for_each_segment([&](const SegmentRef& other) {
-    if (other.get() == &segment || other->first_sequence == 0) return;
-    is_oldest = is_oldest && other->first_sequence > segment.first_sequence;
-  });
-  return is_oldest;
+  return segment.first_sequence < oldest_beside(segment);
 }
 
-// Older records than this lie in no other segment. What was moved lived when the segment it was
-// moved to was begun, or later: what erased it is newer than that.
 std::uint64_t Reclaimer::oldest_beside(const Segment& segment) const {
   std::uint64_t oldest = std::numeric_limits<std::uint64_t>::max();
   state_.for_each_segment([&](const SegmentRef& other) {
@@ -44,10 +37,11 @@ SegmentRef Reclaimer::choose_victim() const {
   const bool wants_oldest = now.erasures > now.live / 8 + options_.reclaim_size_min;
   SegmentRef best;
   double best_gain = 0;
+  const std::uint64_t durable = writer_.durable_sequence();
   const std::shared_lock lock(state_.mutex());
   state_.for_each_segment([&](const SegmentRef& segment) {
     if (!segment->sealed || segment->damaged || segment->cleared || segment->file == nullptr ||
-        segment == moved_) {
+        segment == moved_ || !state_.is_followed(*segment, durable)) {
       return;
     }
     if (wants_oldest) {
@@ -89,7 +83,11 @@ Result<bool> Reclaimer::move_records() {
   }
   if (is_halfway_) rewind_victim();
   is_halfway_ = true;
-  gathered_as_of_ = writer_.durable_sequence();
+  {
+    // What is gathered was alive then, so that whoever erases it comes later.
+    const std::shared_lock lock(state_.mutex());
+    gathered_as_of_ = std::min(writer_.durable_sequence(), state_.current_sequence());
+  }
   gathered_values_.clear();
   gathered_keys_.clear();
   gathered_places_.clear();
@@ -116,11 +114,11 @@ Result<bool> Reclaimer::move_records() {
 
 Result<bool> Reclaimer::gather(BatchEncoder& encoder) {
   std::uint64_t used_end = 0;
-  std::uint64_t oldest_sequence = 0;
+  std::uint64_t oldest_other = 0;
   {
     const std::shared_lock lock(state_.mutex());
     used_end = victim_->used_end;
-    oldest_sequence = oldest_beside(*victim_);
+    oldest_other = doomed_.empty() ? oldest_beside(*victim_) : 0;
   }
   while (victim_offset_ < used_end) {
     if (!victim_batch_) {
@@ -142,7 +140,8 @@ Result<bool> Reclaimer::gather(BatchEncoder& encoder) {
         place = state_.index().find(entry.key);
       }
       if (entry.erases) {
-        if (place || entry.version < oldest_sequence) continue;
+        // What it erased was written before it, or carried over before it.
+        if (place || entry.version <= oldest_other) continue;
         encoder.add({entry.key, std::nullopt, entry.version});
         gathered_places_.push_back({});
         copied_size_ += entry.key.size();
@@ -189,8 +188,10 @@ Status Reclaimer::flush(BatchEncoder& encoder) {
   Status written = moved_->file->write_at(offset, bytes);
   if (written) written = moved_->file->sync_data();
   if (!written) {
-    // Nothing refers to what was written. The next try goes into another file.
+    // Nothing refers to what was written, but it may be found there. The next try goes into another
+    // file.
     const std::unique_lock lock(state_.mutex());
+    if (moved_->first_sequence == 0) moved_->first_sequence = as_of;
     moved_->sealed = true;
     moved_ = nullptr;
     return written;

@@ -74,8 +74,28 @@ bool Reclaimer::is_over(std::uint64_t percent_max) const {
   return exceeds(now, now.allocated, percent_max);
 }
 
+void Reclaimer::start(const Recovered& recovered) {
+  // Used under another name: that its own one is durable cannot be told.
+  recyclable_ = recovered.spare;
+  doomed_ = recovered.leftovers;
+}
+
+Status Reclaimer::remove_doomed() {
+  // Until then a crash may bring back a checkpoint that refers to them.
+  if (doomed_.empty() || !checkpointer_.has_written()) return {};
+  for (const std::uint64_t id : doomed_) {
+    const Status removed = files_.remove(id);
+    if (!removed && removed.error().code() != ErrorCode::not_found) return removed;
+  }
+  // Erasures are dropped on the strength of this, so it must not be undone by a crash.
+  VARVE_TRY(files_.vfs().sync_dir(files_.dir()));
+  doomed_.clear();
+  return {};
+}
+
 Result<bool> Reclaimer::step(std::uint64_t percent_max) {
   copied_size_ = 0;
+  VARVE_TRY(remove_doomed());
   const Sizes now = sizes();
   if (!exceeds(now, now.allocated, percent_max)) return false;
   // What died in batches that are not durable may come back with a crash.
@@ -119,12 +139,11 @@ Result<bool> Reclaimer::free_segments(const Pins& pins) {
     if (recyclable_ == nullptr && is_whole && segment.use_count() == 1 && writer_.needs_spare()) {
       recyclable_ = std::move(segment);
     } else {
-      VARVE_TRY(files_.remove(segment->id));
+      doomed_.push_back(segment->id);
     }
   }
   if (recyclable_ != nullptr) VARVE_TRY(prepare_spare());
-  // Erasures are dropped on the strength of this, so it must not be undone by a crash.
-  if (!gone.empty()) VARVE_TRY(files_.vfs().sync_dir(files_.dir()));
+  VARVE_TRY(remove_doomed());
   return !gone.empty();
 }
 
@@ -134,17 +153,18 @@ Status Reclaimer::prepare_spare() {
   if (recyclable_ != nullptr) {
     // Let go of first: what is mapped must not be cut.
     const std::uint64_t old_id = std::exchange(recyclable_, nullptr)->id;
-    if (const auto spare = files_.recycle(old_id, size)) return offer_spare(*spare);
+    if (auto spare = files_.recycle(old_id, size)) return give(*std::move(spare));
     // Under one name or another it is of no use to anybody.
-    (void)files_.remove(old_id);
+    doomed_.push_back(old_id);
   }
-  VARVE_ASSIGN(const SegmentRef spare, files_.create(SegmentKind::log, size));
-  return offer_spare(spare);
+  VARVE_ASSIGN(SegmentRef spare, files_.create(SegmentKind::log, size));
+  return give(std::move(spare));
 }
 
-Status Reclaimer::offer_spare(const SegmentRef& spare) {
-  if (writer_.set_spare(spare)) return {};
-  return files_.remove(spare->id);
+Status Reclaimer::give(SegmentRef spare) {
+  const std::uint64_t id = spare->id;
+  if (!writer_.set_spare(std::move(spare))) doomed_.push_back(id);
+  return {};
 }
 
 }  // namespace varve::log

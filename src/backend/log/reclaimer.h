@@ -36,6 +36,9 @@ class Reclaimer {
         writer_(writer),
         checkpointer_(checkpointer) {}
 
+  // Takes over what recovery found no use for.
+  void start(const Recovered& recovered);
+
   // Does the next thing that helps, if the files are larger than they should be by `percent_max`
   // hundredths of what lives in them. False if there was nothing to do.
   Result<bool> step(std::uint64_t percent_max);
@@ -69,7 +72,9 @@ class Reclaimer {
   Sizes sizes() const;
   bool exceeds(const Sizes& sizes, std::uint64_t allocated, std::uint64_t percent_max) const;
 
-  Status offer_spare(const SegmentRef& spare);
+  Status give(SegmentRef spare);
+  // Takes the names of segments nothing refers to.
+  Status remove_doomed();
   // Segments that may go do.
   Result<bool> free_segments(const Pins& pins);
   // reclaim_holes.cpp
@@ -85,8 +90,9 @@ class Reclaimer {
   Result<bool> move_records();
   SegmentRef choose_victim() const;
   Result<bool> gather(BatchEncoder& encoder);
-  bool is_oldest(const Segment& segment) const;
+  // The first batch of the oldest of all other segments.
   std::uint64_t oldest_beside(const Segment& segment) const;
+  bool is_oldest(const Segment& segment) const;
   Status flush(BatchEncoder& encoder);
   Status make_moved_segment();
   void rewind_victim();
@@ -108,9 +114,8 @@ class Reclaimer {
   std::size_t victim_entry_ = 0;
   // A step began and did not end: what it gathered did not get where it should.
   bool is_halfway_ = false;
-  // The last batch that was durable before anything was gathered.
+  // What was gathered from it: after which batch, values, and where they lie.
   std::uint64_t gathered_as_of_ = 0;
-  // What was gathered from it: values, and where they lie.
   std::vector<Bytes> gathered_values_;
   std::vector<Bytes> gathered_keys_;
   std::vector<Location> gathered_places_;
@@ -119,6 +124,8 @@ class Reclaimer {
   std::uint64_t moved_chain_ = 0;
   // A segment that went and may be used again.
   SegmentRef recyclable_;
+  // Segments nothing refers to, but whose names may still be there, now or after a crash.
+  std::vector<std::uint64_t> doomed_;
 };
 
 }  // namespace varve::log

@@ -58,7 +58,7 @@ class SegmentFiles {
  private:
   std::string path(std::string_view name) const;
   std::string temporary_path() const { return path("segment.tmp"); }
-  // Gives the temporary file a header, makes it durable and gives it its name.
+  // Gives the temporary file a header, makes it durable and gives it its name. The mutex is held.
   Result<SegmentRef> finish(std::unique_ptr<File> file, SegmentKind kind, std::uint64_t size);
 
   Vfs& vfs_;

@@ -30,8 +30,9 @@ Upkeep::Upkeep(const LogOptions& options, SegmentFiles& files, LogState& state, 
       checkpointer_(options, files, state, writer),
       reclaimer_(options, files, state, writer, checkpointer_) {}
 
-void Upkeep::start(std::uint64_t generation, bool has_checkpoint) {
-  checkpointer_.start(generation, has_checkpoint);
+void Upkeep::start(const Recovered& recovered) {
+  checkpointer_.start(recovered.known_generation, recovered.generation != 0);
+  reclaimer_.start(recovered);
   if (options_.background) checkpointer_.set_pause([this] { pause(kCheckpointPause); });
   if (options_.background) thread_ = std::thread([this] { run(); });
 }

@@ -19,8 +19,7 @@ class Upkeep {
   Upkeep(const LogOptions& options, SegmentFiles& files, LogState& state, LogWriter& writer);
   ~Upkeep() { stop(); }
 
-  // With the number of the last checkpoint there was, and whether it still is.
-  void start(std::uint64_t generation, bool has_checkpoint);
+  void start(const Recovered& recovered);
   // Waits for what is under way.
   void stop() noexcept;
 

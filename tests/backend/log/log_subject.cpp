@@ -2,20 +2,96 @@
 
 #include <fmt/format.h>
 
-#include <random>
+#include <algorithm>
 
 #include "base/try.h"
+#include "io/sim/sim_disk.h"
 
 namespace varve::test {
 namespace {
 
+Result<crash::Records> records_of(const ReadView& view) {
+  crash::Records records;
+  RangeQuery query;
+  for (std::optional<Bytes> from = Bytes(); from;) {
+    query.from = *from;
+    VARVE_ASSIGN(RangePage page, view.range(query));
+    for (const RangeEntry& entry : page.entries) {
+      if (!entry.value) return entry.value.error();
+      records.emplace(entry.key.text(), *entry.value);
+    }
+    from = page.next;
+  }
+  return records;
+}
+
+// A view that is held, and what it showed when it was taken.
+template <class View>
+struct Held {
+  std::unique_ptr<View> view;
+  crash::Records records;
+
+  Status take(std::unique_ptr<View> taken) {
+    VARVE_ASSIGN(records, records_of(*taken));
+    view = std::move(taken);
+    return {};
+  }
+  Status check(std::string_view what) const {
+    if (view == nullptr) return {};
+    const auto shown = records_of(*view);
+    if (!shown) return shown.error().with_context(what);
+    const auto wrong = crash::difference(records, *shown);
+    if (!wrong) return {};
+    return corruption(fmt::format("{} does not show what it did: {}", what, *wrong));
+  }
+};
+
 class LogSession final : public crash::Session {
  public:
-  LogSession(std::unique_ptr<Backend> backend, Durability durability)
-      : backend_(std::move(backend)), durability_(durability) {}
+  LogSession(Vfs& vfs, const log::LogOptions& options, std::unique_ptr<Backend> backend)
+      : vfs_(vfs), options_(options), backend_(std::move(backend)) {}
 
   Status apply(const crash::Step& step) override {
-    if (step.upkeep == "sync") return backend_->sync();
+    VARVE_TRY(do_upkeep(step.upkeep));
+    if (!step.changes.empty()) VARVE_TRY(write(step));
+    sequences_.push_back(backend_->stats().sequence);
+    return {};
+  }
+  // A step that changes nothing has the number of the batch before it, and goes with that one.
+  std::size_t unsynced_count() const override {
+    const std::uint64_t durable = backend_->stats().durable_sequence;
+    const auto is_unsynced = [&](std::uint64_t sequence) { return sequence > durable; };
+    const auto first = std::find_if(sequences_.begin(), sequences_.end(), is_unsynced);
+    return static_cast<std::size_t>(sequences_.end() - first);
+  }
+  Result<crash::Records> read_all() override {
+    VARVE_TRY(snapshot_.check("a snapshot"));
+    VARVE_TRY(reader_.check("a reader"));
+    VARVE_ASSIGN(crash::Records records, records_of(*backend_));
+    VARVE_TRY(check_stats(records));
+    return records;
+  }
+  Status close() override {
+    snapshot_.view.reset();
+    return backend_->close();
+  }
+
+ private:
+  Status do_upkeep(const std::string& name) {
+    if (name == "sync") return backend_->sync();
+    if (name == "hold snapshot") {
+      VARVE_ASSIGN(auto view, backend_->snapshot());
+      return snapshot_.take(std::move(view));
+    }
+    if (name == "hold reader") {
+      VARVE_ASSIGN(auto view, log::open_log_to_read(vfs_, "log", options_));
+      return reader_.take(std::move(view));
+    }
+    if (name == "release snapshot") snapshot_.view.reset();
+    if (name == "release reader") reader_.view.reset();
+    return {};
+  }
+  Status write(const crash::Step& step) {
     WriteBatch batch;
     for (const auto& [key, value] : step.changes) {
       if (value) {
@@ -28,60 +104,33 @@ class LogSession final : public crash::Session {
     if (!written) return written.error();
     return {};
   }
-  std::size_t unsynced_count() const override {
+  Status check_stats(const crash::Records& records) const {
     const BackendStats stats = backend_->stats();
-    return static_cast<std::size_t>(stats.sequence - stats.durable_sequence);
+    std::uint64_t size = 0;
+    for (const auto& [key, value] : records) size += key.size() + value.size();
+    if (stats.entry_count == records.size() && stats.live_size == size) return {};
+    return corruption(fmt::format("it counts {} entries of {} bytes, but shows {} of {}",
+                                  stats.entry_count, stats.live_size, records.size(), size));
   }
-  Result<crash::Records> read_all() override {
-    crash::Records records;
-    RangeQuery query;
-    for (std::optional<Bytes> from = Bytes(); from;) {
-      query.from = *from;
-      VARVE_ASSIGN(RangePage page, backend_->range(query));
-      for (const RangeEntry& entry : page.entries) {
-        if (!entry.value) return entry.value.error();
-        records.emplace(entry.key.text(), *entry.value);
-      }
-      from = page.next;
-    }
-    return records;
-  }
-  Status close() override { return backend_->close(); }
 
- private:
+  Vfs& vfs_;
+  const log::LogOptions& options_;
   std::unique_ptr<Backend> backend_;
-  Durability durability_;
+  Held<ReadView> snapshot_;
+  Held<Backend> reader_;
+  std::vector<std::uint64_t> sequences_;  // after each step
 };
 
 }  // namespace
 
 Result<std::unique_ptr<crash::Session>> LogSubject::open(Vfs& vfs) {
+  if (!has_holes_) static_cast<sim::SimDisk&>(vfs).set_holes(false);
   if (is_forgetful_) (void)vfs.remove("log/checkpoint");
   VARVE_ASSIGN(auto backend, log::open_log(vfs, "log", options_));
-  for (const Error& problem : backend->open_report().problems) {
-    if (!is_forgetful_) return problem;
-  }
-  return std::make_unique<LogSession>(std::move(backend), options_.user.durability);
-}
-
-crash::Workload log_workload(std::size_t step_count, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  crash::Workload workload(step_count);
-  for (std::size_t i = 0; i < step_count; ++i) {
-    const std::size_t change_count = 1 + random() % 3;
-    for (std::size_t j = 0; j < change_count; ++j) {
-      const std::string key = fmt::format("chunk{}", random() % 6);
-      if (random() % 5 == 0) {
-        workload[i].changes[key] = std::nullopt;
-        continue;
-      }
-      const std::size_t sizes[] = {0, 100, 3000, 6000, 11000};
-      std::string value(sizes[random() % 5], '\0');
-      for (char& c : value) c = static_cast<char>(random());
-      workload[i].changes[key] = Bytes::copy_of(value);
-    }
-  }
-  return workload;
+  const BackendReport report = backend->open_report();
+  if (!report.problems.empty())
+    return report.problems.front().with_context("a problem is reported");
+  return std::make_unique<LogSession>(vfs, options_, std::move(backend));
 }
 
 }  // namespace varve::test

@@ -1,0 +1,112 @@
+// What a log must find again after lives that no single crash of a young one leads to.
+#include <gtest/gtest.h>
+
+#include "backend/log/log_events.h"
+#include "backend/log/log_workloads.h"
+#include "backend/log/segment_files.h"
+#include "backend/log/small_log.h"
+#include "crash/subject.h"
+#include "io/sim/sim_disk.h"
+
+namespace varve::test {
+namespace {
+
+// A log on a disk, and what it should hold.
+class LogOnDisk {
+ public:
+  explicit LogOnDisk(log::LogOptions options = small_log_options()) : options(std::move(options)) {}
+
+  void open() {
+    auto opened = log::open_log(disk, "log", options);
+    ASSERT_TRUE(opened) << opened.error().message();
+    log = *std::move(opened);
+    for (const Error& problem : log->open_report().problems) ADD_FAILURE() << problem.message();
+    expect_whole();
+  }
+  // As if the process had been killed.
+  void drop() { log.reset(); }
+  void reopen() {
+    drop();
+    open();
+  }
+  WriteOutcome put(const std::string& key, std::size_t size) {
+    return apply(test::put(key, size, ++seed_));
+  }
+  WriteOutcome apply(const crash::Step& step) {
+    WriteBatch batch;
+    for (const auto& [key, value] : step.changes) {
+      batch.add({Bytes::copy_of(as_byte_view(key)), value});
+    }
+    const WriteResult written = log->write(batch);
+    if (written) expected = crash::after(std::move(expected), step);
+    return written.outcome();
+  }
+  void expect_whole() const {
+    EXPECT_EQ(log->stats().entry_count, expected.size());
+    for (const auto& [key, value] : expected) {
+      const auto found = log->get(as_byte_view(key));
+      ASSERT_TRUE(found) << key << ": " << found.error().message();
+      ASSERT_TRUE(*found) << key << " is missing";
+      EXPECT_TRUE(**found == value) << key << " has other bytes";
+    }
+  }
+
+  sim::SimDisk disk;
+  log::LogOptions options;
+  std::unique_ptr<Backend> log;
+  crash::Records expected;
+
+ private:
+  std::uint64_t seed_ = 0;
+};
+
+log::LogOptions without_upkeep() {
+  log::LogOptions options = small_log_options();
+  options.checkpoint_batch_count_min = 1000;
+  options.checkpoint_size_min = options.reclaim_size_min = std::uint64_t{1} << 30;
+  return options;
+}
+
+// Whether it is whole counts only as long as nobody knows that it is durable: its dead values are
+// given back like any others.
+TEST(LogRecovery, GoesOnBehindABatchThatWasWrittenAgainAndHasHolesNow) {
+  LogOnDisk world(without_upkeep());
+  world.options.user.durability.kind = Durability::Kind::none;
+  world.open();
+  world.apply({.changes = {{"a", noise(9000, 1)}, {"b", noise(9000, 2)}}});
+  world.options = without_upkeep();
+  world.reopen();
+  ASSERT_EQ(count_events(world.disk.log()).again_count, 1u);
+  world.put("a", 9000);
+  world.put("c", 9000);
+  world.drop();
+  // As reclaiming would: the first copies of both, and the second one of what was overwritten.
+  const auto ids = log::SegmentFiles(world.disk, "log", 1).list().value();
+  const auto punch = [&](std::uint64_t id, std::uint64_t size) {
+    const auto file = world.disk.open("log/" + log::segment_name(id), OpenMode::write).value();
+    ASSERT_TRUE(file->punch_hole(2 * log::kBlockSize, size));
+  };
+  punch(ids[0], 3 * log::kBlockSize);
+  punch(ids[1], log::kBlockSize);
+  world.open();
+  world.drop();
+  ASSERT_TRUE(world.disk.remove("log/checkpoint"));
+  world.open();
+}
+
+// The thread prepares segments while batches that need one more make their own.
+TEST(LogRecovery, SegmentsOfTwoThreadsStayInOrder) {
+  for (int round = 0; round < 10; ++round) {
+    LogOnDisk world;
+    world.options.background = true;
+    world.options.user.durability.kind = Durability::Kind::none;
+    world.open();
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_EQ(world.put("chunk" + std::to_string(i % 7), 9000), WriteOutcome::done);
+    }
+    world.reopen();
+  }
+}
+
+}  // namespace
+}  // namespace varve::test
