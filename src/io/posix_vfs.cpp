@@ -44,7 +44,9 @@ class PosixVfs final : public Vfs {
   Result<FileInfo> info(std::string_view path) override {
     struct stat info;
     if (::stat(std::string(path).c_str(), &info) != 0) return posix_error(errno, path, "look-up");
-    return FileInfo{kind_of(info.st_mode), static_cast<std::uint64_t>(info.st_size)};
+    constexpr std::uint64_t kStatBlockSize = 512;  // By definition, whatever the disk uses.
+    return FileInfo{kind_of(info.st_mode), static_cast<std::uint64_t>(info.st_size),
+                    static_cast<std::uint64_t>(info.st_blocks) * kStatBlockSize};
   }
 
   Result<std::vector<DirEntry>> list(std::string_view dir) override;

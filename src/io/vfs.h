@@ -43,6 +43,8 @@ enum class FileKind : std::uint8_t { file, directory, other };
 struct FileInfo {
   FileKind kind = FileKind::other;
   std::uint64_t size = 0;
+  // What it occupies on the disk: less than its size if it has holes.
+  std::uint64_t allocated_size = 0;
 };
 
 struct DirEntry {

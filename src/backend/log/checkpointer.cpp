@@ -25,8 +25,9 @@ bool Checkpointer::is_due() const {
     const std::shared_lock lock(state_.mutex());
     entry_count = state_.index().count();
   }
-  // Reading a batch again costs about as much as loading some two hundred entries.
-  if (written.batch_count >= options_.checkpoint_batch_count_min + entry_count / 200) return true;
+  // Reading a batch again costs about as much as loading some hundreds of entries, and is to take
+  // no longer than those do.
+  if (written.batch_count >= options_.checkpoint_batch_count_min + entry_count / 400) return true;
   // Checkpoints are to be a tenth of what is written.
   return written.size >= std::max(options_.checkpoint_size_min, 10 * size_);
 }

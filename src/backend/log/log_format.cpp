@@ -279,6 +279,14 @@ Result<CheckpointHead> decode_checkpoint_head(ByteView file) {
   const std::size_t checked_size = r.offset();
   if (r.u64_le() != xxh3(file.first(std::min(file.size(), checked_size)))) r.fail("checksum");
   VARVE_TRY(r.status(kWhat));
+  const auto is_place = [](std::uint64_t offset) {
+    return offset % kBlockSize == 0 && offset >= kBlockSize;
+  };
+  if (!is_place(head.tail_offset) ||
+      !std::all_of(head.segments.begin(), head.segments.end(),
+                   [&](const auto& segment) { return is_place(segment.used_end); })) {
+    return corruption("checkpoint: a segment ends where no batch can");
+  }
   if (head.head_size < r.offset() || head.head_size > file.size() ||
       head.image_size != file.size() - head.head_size) {
     return corruption(fmt::format("checkpoint: {} bytes, but its head takes {} and its image {}",

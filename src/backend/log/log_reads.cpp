@@ -7,6 +7,7 @@
 #include "backend/log/batch_reader.h"
 #include "backend/log/log_state.h"
 #include "backend/range_bounds.h"
+#include "base/byte_writer.h"
 #include "base/guarded.h"
 #include "base/try.h"
 
@@ -133,7 +134,12 @@ std::vector<LogState::Item> LogState::collect(ByteView from, const std::optional
   index_.visit(from, [&](ByteView key, const Location& location) {
     if (end && as_text(key) >= end->text()) return false;
     if (items.size() == count_max) {
-      rest = Bytes::copy_of(key);
+      // Right behind the last one, not at this key: what lay between them may be gone from the
+      // index and still be in the snapshot.
+      ByteWriter next;
+      next.bytes(items.back().key);
+      next.u8(0);
+      rest = next.take();
       return false;
     }
     items.push_back({Bytes::copy_of(key), location});

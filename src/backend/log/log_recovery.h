@@ -34,7 +34,7 @@ struct Recovered {
   std::uint64_t generation = 0;  // of the checkpoint; 0 if there is none
   // The highest anybody may know.
   std::uint64_t known_generation = 0;
-  std::uint64_t sequence = 0;    // of the last batch
+  std::uint64_t sequence = 0;  // of the last batch
   std::uint64_t durable_sequence = 0;
   // The log segment that ends with the last batch, and the checksum of that.
   SegmentRef active;

@@ -30,7 +30,7 @@ std::uint64_t Reclaimer::oldest_beside(const Segment& segment) const {
   return oldest;
 }
 
-SegmentRef Reclaimer::choose_victim() const {
+SegmentRef Reclaimer::choose_victim(const Pins& pins) const {
   const Sizes now = sizes();
   // Erasures go when everything older is gone. If they have become much, the oldest segment is
   // cleared, whatever lives in it.
@@ -42,6 +42,11 @@ SegmentRef Reclaimer::choose_victim() const {
   state_.for_each_segment([&](const SegmentRef& segment) {
     if (!segment->sealed || segment->damaged || segment->cleared || segment->file == nullptr ||
         segment == moved_ || !state_.is_followed(*segment, durable)) {
+      return;
+    }
+    // While a reader may look into it, a copy would only be one more.
+    if (std::any_of(pins.readers.begin(), pins.readers.end(),
+                    [&](const PinRecord& pin) { return may_know(pin, *segment); })) {
       return;
     }
     if (wants_oldest) {
@@ -75,9 +80,9 @@ void Reclaimer::rewind_victim() {
   victim_entry_ = 0;
 }
 
-Result<bool> Reclaimer::move_records() {
+Result<bool> Reclaimer::move_records(const Pins& pins) {
   if (victim_ == nullptr) {
-    victim_ = choose_victim();
+    victim_ = choose_victim(pins);
     if (victim_ == nullptr) return false;
     rewind_victim();
   }

@@ -43,12 +43,16 @@ bool Reclaimer::may_go(const Pins& pins, const Segment& segment) const {
             segment.kind == SegmentKind::moved || segment.first_sequence <= sequence;
         return is_older && sequence < segment.last_death;
       });
-  // A reader whose checkpoint is older may have it in its index whatever it shows: records
-  // were moved without a batch.
-  return !is_seen &&
-         std::all_of(pins.readers.begin(), pins.readers.end(), [&](const PinRecord& pin) {
-           return pin.generation >= segment.free_generation;
-         });
+  return !is_seen && std::none_of(pins.readers.begin(), pins.readers.end(), [&](const auto& pin) {
+    return pin.generation < segment.free_generation && may_know(pin, segment);
+  });
+}
+
+bool Reclaimer::may_know(const PinRecord& pin, const Segment& segment) {
+  // A reader may have in its index whatever its checkpoint has, since records are moved without a
+  // batch, and what came later up to the batch it shows.
+  return pin.sequence == 0 || segment.kind == SegmentKind::moved ||
+         segment.first_sequence <= pin.sequence;
 }
 
 Reclaimer::Sizes Reclaimer::sizes() const {
@@ -69,9 +73,9 @@ bool Reclaimer::exceeds(const Sizes& sizes, std::uint64_t allocated,
   return allocated > sizes.live / 100 * percent_max + options_.reclaim_size_min;
 }
 
-bool Reclaimer::is_over(std::uint64_t percent_max) const {
+bool Reclaimer::is_over(std::uint64_t percent_max, std::uint64_t new_size) const {
   const Sizes now = sizes();
-  return exceeds(now, now.allocated, percent_max);
+  return exceeds(now, now.allocated - std::min(now.allocated, new_size), percent_max);
 }
 
 void Reclaimer::start(const Recovered& recovered) {
@@ -106,7 +110,7 @@ Result<bool> Reclaimer::step(std::uint64_t percent_max) {
   if (exceeds(now, now.allocated - now.cleared, percent_max)) {
     VARVE_ASSIGN(did, punch_holes());
     if (did) return true;
-    VARVE_ASSIGN(did, move_records());
+    VARVE_ASSIGN(did, move_records(held));
     if (did) return true;
   }
   // Segments that only wait for a checkpoint: worth one if they are larger than it.
@@ -142,7 +146,6 @@ Result<bool> Reclaimer::free_segments(const Pins& pins) {
       doomed_.push_back(segment->id);
     }
   }
-  if (recyclable_ != nullptr) VARVE_TRY(prepare_spare());
   VARVE_TRY(remove_doomed());
   return !gone.empty();
 }
@@ -150,6 +153,11 @@ Result<bool> Reclaimer::free_segments(const Pins& pins) {
 Status Reclaimer::prepare_spare() {
   if (!writer_.needs_spare()) return {};
   const std::uint64_t size = writer_.prepared_size();
+  if (recyclable_ == nullptr && sizes().cleared != 0) {
+    // One that has been written saves writing zeros.
+    VARVE_ASSIGN(const Pins held, pins());
+    VARVE_TRY(free_segments(held));
+  }
   if (recyclable_ != nullptr) {
     // Let go of first: what is mapped must not be cut.
     const std::uint64_t old_id = std::exchange(recyclable_, nullptr)->id;

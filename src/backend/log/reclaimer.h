@@ -48,8 +48,8 @@ class Reclaimer {
   // The next segment to be used, if there is none: of one that went, or a new one.
   Status prepare_spare();
 
-  // What all files of the log occupy, and whether that is more than it should be.
-  bool is_over(std::uint64_t percent_max) const;
+  // Whether all files of the log, without `new_size` bytes of them, occupy more than they should.
+  bool is_over(std::uint64_t percent_max, std::uint64_t new_size) const;
 
  private:
   // What somebody may still look at.
@@ -62,6 +62,8 @@ class Reclaimer {
   // by one of them.
   bool is_needed(const Pins& pins, const Segment& segment, std::uint64_t version) const;
   bool may_go(const Pins& pins, const Segment& segment) const;
+  // Whether a reader that started from an older checkpoint may look into it.
+  static bool may_know(const PinRecord& pin, const Segment& segment);
 
   struct Sizes {
     std::uint64_t allocated = 0;
@@ -87,8 +89,8 @@ class Reclaimer {
   SegmentRef choose_for_holes() const;
   std::vector<DeadValue> find_dead(Segment& segment) const;
   // reclaim_moves.cpp
-  Result<bool> move_records();
-  SegmentRef choose_victim() const;
+  Result<bool> move_records(const Pins& pins);
+  SegmentRef choose_victim(const Pins& pins) const;
   Result<bool> gather(BatchEncoder& encoder);
   // The first batch of the oldest of all other segments.
   std::uint64_t oldest_beside(const Segment& segment) const;

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 // A small batch rarely changes what is due; looking costs more than writing it down.
 constexpr std::uint64_t kUnseenSizeMax = std::uint64_t{256} << 10;
 // Beyond what is asked for: from here on whoever writes helps.
-constexpr std::uint64_t kHelpPercent = 8;
+constexpr std::uint64_t kHelpPercent = 4;
 constexpr int kHelpStepCountMax = 64;
 constexpr auto kIdleWait = 1000ms;
 // Between two pieces of a checkpoint, each of which is synced: batches that are synced meanwhile
@@ -54,15 +54,19 @@ Result<bool> Upkeep::step(std::uint64_t size_percent_max) {
         deadline && *deadline <= std::chrono::steady_clock::now()) {
       VARVE_TRY(writer_.sync());
     }
+    // On a full disk the first two fail, and only reclaiming can mend that.
+    Status failed;
     if (writer_.needs_spare()) {
-      VARVE_TRY(reclaimer_.prepare_spare());
-      return true;
+      failed = reclaimer_.prepare_spare();
+      if (failed) return true;
     }
     if (checkpointer_.is_due()) {
-      VARVE_TRY(checkpointer_.write());
-      return true;
+      failed = checkpointer_.write();
+      if (failed) return true;
     }
-    return reclaimer_.step(size_percent_max);
+    VARVE_ASSIGN(const bool did, reclaimer_.step(size_percent_max));
+    if (!did && !failed) return failed.error();
+    return did;
   });
 }
 
@@ -84,7 +88,8 @@ void Upkeep::after_write(std::uint64_t size) {
     (void)run_all(options_.user.size_percent_max);
     return;
   }
-  const bool is_seen = (unseen_size_ += size) < kUnseenSizeMax;
+  const std::uint64_t unseen_size = unseen_size_ += size;
+  const bool is_seen = unseen_size < kUnseenSizeMax;
   const bool is_timed = options_.user.durability.kind == Durability::Kind::every_ms;
   if (is_seen && !is_timed && !writer_.needs_spare()) return;
   unseen_size_ = 0;
@@ -94,8 +99,9 @@ void Upkeep::after_write(std::uint64_t size) {
   }
   wake_.notify_one();
   const std::uint64_t limit = options_.user.size_percent_max + kHelpPercent;
-  // A failure here is the thread's to meet again; the batch is written.
-  if (!is_seen && reclaimer_.is_over(limit)) (void)run_all(limit);
+  // What was just written has left the thread no time: only if it was too much before does the
+  // thread not keep up. A failure here is the thread's to meet again; the batch is written.
+  if (!is_seen && reclaimer_.is_over(limit, unseen_size)) (void)run_all(limit);
 }
 
 void Upkeep::wait(std::chrono::milliseconds longest) {

@@ -140,7 +140,8 @@ Result<FileInfo> SimDisk::info(std::string_view path) {
   record({.kind = OpKind::read, .node = node.value_or(kRootNode)});
   if (!node) return no_such(path);
   const Node* found = view_.node(*node);
-  return FileInfo{found->is_dir ? FileKind::directory : FileKind::file, found->content.size()};
+  const std::uint64_t size = found->content.size();
+  return FileInfo{found->is_dir ? FileKind::directory : FileKind::file, size, size};
 }
 
 Result<std::vector<DirEntry>> SimDisk::list(std::string_view dir) {

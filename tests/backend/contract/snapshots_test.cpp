@@ -83,6 +83,20 @@ TEST_P(BackendContract, TwoSnapshotsOfOneMomentAreTheSame) {
   EXPECT_EQ(text_at(*second, "a"), "one");
 }
 
+// What is there now and was not then fills whole looks at the index; what was there and is not
+// any more lies behind them.
+TEST_P(BackendContract, ASnapshotShowsWhatWasErasedBehindWhatIsNew) {
+  must({{"cc", "erased"}, {"d", "kept"}});
+  const auto held = backend().snapshot().value();
+  must({{"a", "new"}, {"b", "new"}, {"c", "new"}, {"cc", std::nullopt}});
+  for (std::size_t count_max = 1; count_max <= 4; ++count_max) {
+    const auto entries = walk(*held, {.count_max = count_max});
+    ASSERT_EQ(entries.size(), 2u) << "pages of " << count_max;
+    EXPECT_EQ(entries[0].value.value().text(), "erased");
+    EXPECT_EQ(entries[1].value.value().text(), "kept");
+  }
+}
+
 TEST_P(BackendContract, PagesOfASnapshotAreOfOneMoment) {
   for (int i = 10; i < 30; ++i) must({{std::to_string(i), "old"}});
   const auto held = backend().snapshot().value();

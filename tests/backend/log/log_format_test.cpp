@@ -110,7 +110,7 @@ TEST(LogFormat, ACheckpointsHeadIsReadAsItWasWritten) {
                       .sequence = 3,
                       .needed_sequence = 4,
                       .tail_segment_id = 5,
-                      .tail_offset = 6,
+                      .tail_offset = 2 * kBlockSize,
                       .tail_chain = 7,
                       .next_segment_id = 8,
                       .head_size = kBlockSize};
@@ -118,7 +118,7 @@ TEST(LogFormat, ACheckpointsHeadIsReadAsItWasWritten) {
                            .salt = 9,
                            .kind = SegmentKind::moved,
                            .slot = 10,
-                           .used_end = 11,
+                           .used_end = 3 * kBlockSize,
                            .first_sequence = 12,
                            .punched_size = 13,
                            .erasure_size = 14});
