@@ -49,15 +49,16 @@ Result<bool> Upkeep::step(std::uint64_t size_percent_max) {
         deadline && *deadline <= std::chrono::steady_clock::now()) {
       VARVE_TRY(writer_.sync());
     }
-    if (writer_.needs_spare()) {
-      VARVE_TRY(reclaimer_.prepare_spare());
-      return true;
-    }
+    // No reason to leave the rest for later: a writer that is faster than this never stops
+    // needing one.
+    const bool needs_spare = writer_.needs_spare();
+    if (needs_spare) VARVE_TRY(reclaimer_.prepare_spare());
     if (checkpointer_.is_due()) {
       VARVE_TRY(checkpointer_.write());
       return true;
     }
-    return reclaimer_.step(size_percent_max);
+    VARVE_ASSIGN(const bool did, reclaimer_.step(size_percent_max));
+    return did || needs_spare;
   });
 }
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "backend/log/log_views.h"
+#include "backend/log/sample_log.h"
 #include "backend/log/small_log.h"
 #include "io/posix_faults.h"
 #include "io/sim/sim_disk.h"
@@ -166,6 +167,29 @@ TEST(LogFailedSync, ABatchIsWrittenAgainElsewhereAndIsDone) {
   backend = log::open_log(posix_vfs(), dir.file("log"), small_log_options()).value();
   EXPECT_TRUE(backend->open_report().problems.empty());
   EXPECT_EQ(value_at(*backend, "a"), "19");
+}
+
+TEST(LogFailedSync, AValueThatIsDamagedLaterCostsItselfAloneThoughItWasWrittenAgain) {
+  const ScratchDir dir;
+  const std::string path = dir.file("log");
+  auto backend = log::open_log(posix_vfs(), path, small_log_options()).value();
+  WriteBatch batch = one("a", text_of(5000, 1));
+  batch.put(as_byte_view("b"), Bytes::copy_of(text_of(5000, 2)));
+  PosixFaults faults;
+  faults.fail(Call::fdatasync, EIO);
+  ASSERT_TRUE(backend->write(batch));
+  ASSERT_TRUE(backend->close());
+  for (const std::string& file : files_of(posix_vfs(), path)) {
+    Buffer contents = read_file(posix_vfs(), file).clone();
+    const std::size_t at = as_text(contents.view()).find(text_of(5000, 1));
+    if (at == std::string_view::npos) continue;
+    contents.span()[at + 100] ^= std::byte{1};
+    write_file(posix_vfs(), file, contents.view());
+  }
+  backend = log::open_log(posix_vfs(), path, small_log_options()).value();
+  EXPECT_TRUE(backend->open_report().problems.empty());
+  EXPECT_EQ(backend->get(as_byte_view("a")).error().code(), ErrorCode::corruption);
+  EXPECT_EQ(value_at(*backend, "b"), text_of(5000, 2));
 }
 
 TEST(LogFailedSync, OneThatFailsAgainMakesTheBatchUncertainAndEndsTheWriting) {
