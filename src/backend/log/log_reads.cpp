@@ -147,10 +147,11 @@ std::vector<LogState::Item> LogState::collect(ByteView from, const std::optional
   });
   if (!at) return items;
 
-  // Up to where the index was read, what changed since the snapshot takes its place.
-  std::optional<std::string> last;
-  if (!items.empty() && rest) last = std::string(items.back().key.text());
-  const SnapshotList::Places changed = snapshots_.changed_since(*at, as_text(from), last);
+  // Up to where the next look begins, what changed since the snapshot takes its place: also what
+  // lay behind the last item and is gone.
+  std::optional<std::string> next;
+  if (rest) next = std::string(rest->text());
+  const SnapshotList::Places changed = snapshots_.changed_since(*at, as_text(from), next);
   if (changed.empty()) return items;
   std::vector<Item> merged;
   auto item = items.begin();

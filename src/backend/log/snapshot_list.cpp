@@ -36,11 +36,11 @@ std::optional<std::optional<Location>> SnapshotList::find(Handle held, ByteView 
 }
 
 SnapshotList::Places SnapshotList::changed_since(Handle held, std::string_view from,
-                                                 const std::optional<std::string>& last) const {
+                                                 const std::optional<std::string>& end) const {
   Places changed;
   for (auto it = std::list<Held>::const_iterator(held); it != held_.end(); ++it) {
     for (auto place = it->before.lower_bound(from); place != it->before.end(); ++place) {
-      if (last && place->first > *last) break;
+      if (end && place->first >= *end) break;
       changed.insert(*place);  // The earliest one stays.
     }
   }

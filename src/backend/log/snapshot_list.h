@@ -40,9 +40,9 @@ class SnapshotList {
 
   // Where `key` lay, if it has changed since.
   std::optional<std::optional<Location>> find(Handle held, ByteView key) const;
-  // All that changed since with keys not below `from` and not above `last` (where it is set).
+  // All that changed since with keys not below `from` and below `end` (where it is set).
   Places changed_since(Handle held, std::string_view from,
-                       const std::optional<std::string>& last) const;
+                       const std::optional<std::string>& end) const;
 
  private:
   std::list<Held> held_;  // oldest first

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 // A small batch rarely changes what is due; looking costs more than writing it down.
 constexpr std::uint64_t kUnseenSizeMax = std::uint64_t{256} << 10;
 // Beyond what is asked for: from here on whoever writes helps.
-constexpr std::uint64_t kHelpPercent = 4;
+constexpr std::uint64_t kHelpPercent = 1;
 constexpr int kHelpStepCountMax = 64;
 constexpr auto kIdleWait = 1000ms;
 // Between two pieces of a checkpoint, each of which is synced: batches that are synced meanwhile
@@ -54,19 +54,17 @@ Result<bool> Upkeep::step(std::uint64_t size_percent_max) {
         deadline && *deadline <= std::chrono::steady_clock::now()) {
       VARVE_TRY(writer_.sync());
     }
-    // On a full disk the first two fail, and only reclaiming can mend that.
-    Status failed;
-    if (writer_.needs_spare()) {
-      failed = reclaimer_.prepare_spare();
-      if (failed) return true;
-    }
+    // On a full disk the first two fail, and only reclaiming can mend that. Nor does one leave the
+    // rest for later: a writer that is faster than this never stops needing a segment.
+    const bool needs_spare = writer_.needs_spare();
+    Status made = needs_spare ? reclaimer_.prepare_spare() : Status();
     if (checkpointer_.is_due()) {
-      failed = checkpointer_.write();
-      if (failed) return true;
+      made = checkpointer_.write();
+      if (made) return true;
     }
     VARVE_ASSIGN(const bool did, reclaimer_.step(size_percent_max));
-    if (!did && !failed) return failed.error();
-    return did;
+    if (!did && !made) return made.error();
+    return did || needs_spare;
   });
 }
 

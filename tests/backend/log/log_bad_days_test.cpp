@@ -1,5 +1,5 @@
-// What a log does when it is asked for too much, when the disk is full or lies, and when somebody
-// else wants it too.
+// What a log does when it is asked for too much, when the disk is full, and when somebody else
+// wants it too.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,6 @@
 
 #include "backend/log/log_views.h"
 #include "backend/log/small_log.h"
-#include "io/posix_faults.h"
 #include "io/sim/sim_disk.h"
 #include "support/scratch_dir.h"
 
@@ -148,46 +147,6 @@ TEST(LogFullDisk, ARealDiskThatIsFullCostsNothingThatWasWritten) {
   ASSERT_TRUE(WIFEXITED(status));
   if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "this user may not mount a small file system";
   EXPECT_EQ(WEXITSTATUS(status), 0) << "the step of fill_a_real_disk() that went wrong";
-}
-
-// --- A sync that fails ---------------------------------------------------------------
-
-TEST(LogFailedSync, ABatchIsWrittenAgainElsewhereAndIsDone) {
-  const ScratchDir dir;
-  auto backend = log::open_log(posix_vfs(), dir.file("log"), small_log_options()).value();
-  PosixFaults faults;
-  for (int i = 0; i < 20; ++i) {
-    faults.fail(Call::fdatasync, EIO);
-    EXPECT_TRUE(backend->write(one("a", std::to_string(i))));
-    EXPECT_EQ(value_at(*backend, "a"), std::to_string(i));
-    EXPECT_EQ(backend->stats().durable_sequence, backend->sequence());
-  }
-  ASSERT_TRUE(backend->close());
-  backend = log::open_log(posix_vfs(), dir.file("log"), small_log_options()).value();
-  EXPECT_TRUE(backend->open_report().problems.empty());
-  EXPECT_EQ(value_at(*backend, "a"), "19");
-}
-
-TEST(LogFailedSync, OneThatFailsAgainMakesTheBatchUncertainAndEndsTheWriting) {
-  const ScratchDir dir;
-  auto backend = log::open_log(posix_vfs(), dir.file("log"), small_log_options()).value();
-  ASSERT_TRUE(backend->write(one("a", "before")));
-  PosixFaults faults;
-  faults.fail(Call::fdatasync, EIO, 2);
-  const WriteResult uncertain = backend->write(one("a", "uncertain"));
-  EXPECT_EQ(uncertain.outcome(), WriteOutcome::uncertain);
-  const WriteResult refused = backend->write(one("b", "later"));
-  EXPECT_FALSE(refused);
-  EXPECT_NE(refused.error().message().find("open it again"), std::string::npos)
-      << refused.error().message();
-  EXPECT_FALSE(backend->sync());
-  EXPECT_EQ(value_at(*backend, "a"), "before");
-  EXPECT_FALSE(backend->close());
-  backend = log::open_log(posix_vfs(), dir.file("log"), small_log_options()).value();
-  const std::string found = value_at(*backend, "a");
-  EXPECT_TRUE(found == "before" || found == "uncertain") << found;
-  EXPECT_EQ(value_at(*backend, "b"), "(none)");
-  EXPECT_TRUE(backend->write(one("b", "later")));
 }
 
 // --- Others, and time ----------------------------------------------------------------

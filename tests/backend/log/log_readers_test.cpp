@@ -1,13 +1,10 @@
 // Readers in other processes, and processes that end without a word.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <functional>
 #include <random>
 
+#include "backend/log/child.h"
 #include "backend/log/log_views.h"
 #include "backend/log/small_log.h"
 #include "io/vfs.h"
@@ -72,49 +69,6 @@ std::optional<std::uint64_t> whole_batch(const ReadView& view, std::string& wron
   }
   return counter;
 }
-
-// A process that runs `body` and says with what it ended; "" if all was well.
-class Child {
- public:
-  explicit Child(const std::function<std::string(int out)>& body) {
-    int ends[2];
-    if (pipe(ends) != 0) std::abort();
-    pid_ = fork();
-    if (pid_ == 0) {
-      close(ends[0]);
-      const std::string said = body(ends[1]);
-      if (write(ends[1], said.data(), said.size()) < 0) _exit(2);
-      _exit(said.empty() ? 0 : 1);
-    }
-    close(ends[1]);
-    in_ = ends[0];
-  }
-  ~Child() { (void)end(SIGKILL); }
-
-  int in() const { return in_; }
-  void stop() const { kill(pid_, SIGKILL); }
-  // Everything it says until it ends.
-  std::string read_all() const {
-    std::string said;
-    char some[512];
-    for (ssize_t got = 0; (got = read(in_, some, sizeof some)) > 0;) said.append(some, got);
-    return said;
-  }
-  // Sends it a signal, unless that is 0, and waits for its end: the exit code, or -1.
-  int end(int signal = 0) {
-    if (pid_ <= 0) return -1;
-    if (signal != 0) kill(pid_, signal);
-    int status = 0;
-    waitpid(pid_, &status, 0);
-    pid_ = 0;
-    close(in_);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-
- private:
-  pid_t pid_ = 0;
-  int in_ = -1;
-};
 
 // Until the counters are there, or are not for long.
 std::string read_up_to(const std::string& dir, std::uint64_t counter_wanted) {

@@ -50,12 +50,36 @@ TEST(SnapshotListTest, WhatAYoungerOneKeptOutlivesItForTheOlder) {
   EXPECT_EQ(list.find(old, key("b")), std::optional(at(7)));
   list.release(young);
   EXPECT_EQ(list.find(old, key("c")), std::optional(at(9)));
-  const auto changed = list.changed_since(old, "b", "b");
+  const auto changed = list.changed_since(old, "b", "c");
   ASSERT_EQ(changed.size(), 1u);
   EXPECT_EQ(changed.at("b"), at(7));
   EXPECT_EQ(list.changed_since(old, "", std::nullopt).size(), 3u);
   list.release(old);
   EXPECT_TRUE(list.empty());
+}
+
+// What is gone from the index between the last key of one look at it and the first of the next.
+TEST(LogSnapshot, APageHasWhatWasErasedSinceBetweenTwoLooks) {
+  sim::SimDisk disk;
+  const auto backend = log::open_log(disk, "log", small_log_options()).value();
+  for (const char* name : {"a", "b", "c", "d", "e"}) ASSERT_TRUE(backend->write(one(name, name)));
+  const auto held = backend->snapshot().value();
+  WriteBatch batch;
+  for (const char* erased : {"b", "c", "d"}) batch.erase(as_byte_view(erased));
+  ASSERT_TRUE(backend->write(batch));
+  // What the snapshot does not have fills the looks, so that a page needs several.
+  for (int i = 0; i < 4; ++i) {
+    for (std::size_t count_max = 1; count_max < 6; ++count_max) {
+      std::string names;
+      for (std::optional<Bytes> from = Bytes(); from;) {
+        const auto page = held->range({.from = *from, .count_max = count_max}).value();
+        for (const RangeEntry& entry : page.entries) names += entry.key.text();
+        from = page.next;
+      }
+      EXPECT_EQ(names, "abcde") << i << " more keys, in pages of " << count_max;
+    }
+    ASSERT_TRUE(backend->write(one("a" + std::to_string(i), "")));
+  }
 }
 
 class LogReclaim : public testing::Test {
