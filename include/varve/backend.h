@@ -230,7 +230,7 @@ struct FileBackendOptions {
   // What reclaiming dead space may copy a second. 0: as fast as it can.
   std::uint64_t reclaim_size_per_second = 0;
   // Space is reclaimed while the files are larger than so many hundredths of what lives in them.
-  std::uint32_t size_percent_max = 118;
+  std::uint32_t size_percent_max = 122;
 };
 
 // Opens the log in the folder `dir`, which is made if it is not there. One process writes at a

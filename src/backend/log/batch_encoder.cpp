@@ -52,6 +52,11 @@ std::uint64_t BatchEncoder::directory_size(std::uint64_t sequence) const noexcep
   return size;
 }
 
+bool BatchEncoder::fits(std::uint64_t sequence) const noexcept {
+  constexpr std::uint64_t kDirectorySizeMax = std::uint64_t{1} << 31;
+  return directory_size(sequence) <= kDirectorySizeMax;
+}
+
 std::uint64_t BatchEncoder::padded_size(std::uint64_t sequence) const noexcept {
   return round_up(
       round_up(kBatchHeaderSize + directory_size(sequence), Location::kUnit) + values_size_,
@@ -90,10 +95,10 @@ ByteView BatchEncoder::encode(BatchHeader& header, std::uint64_t salt, std::uint
     offsets_[i] = 0;
     if (!record.value) continue;
     const ByteView value = *record.value;
-    const std::uint64_t checksum = value_checksum(record.key, value, salt);
+    offsets_[i] = batch_offset + offset;
+    const std::uint64_t checksum = value_checksum(record.key, value, salt, offsets_[i]);
     w.varint(value.size());
     w.u64_le(checksum);
-    offsets_[i] = batch_offset + offset;
     store_le<std::uint64_t>(to + offset, checksum);
     if (!value.empty()) std::memcpy(to + offset + kValueHeaderSize, value.data(), value.size());
     const std::uint64_t end = offset + kValueHeaderSize + value.size();

@@ -25,6 +25,8 @@ class BatchEncoder {
   void add(const BatchRecord& record);
 
   std::size_t count() const noexcept { return records_.size(); }
+  // Whether its directory can be written: its size has 32 bits.
+  bool fits(std::uint64_t sequence) const noexcept;
   // Of a batch whose number is `sequence`; a multiple of kBlockSize.
   std::uint64_t padded_size(std::uint64_t sequence) const noexcept;
 

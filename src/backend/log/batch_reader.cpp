@@ -46,7 +46,7 @@ Result<Bytes> read_value(const File& file, ByteView key, std::uint64_t offset,
   VARVE_TRY(file.read_exactly(offset, record.span()));
   Bytes value = std::move(record).freeze().slice(kValueHeaderSize);
   const std::uint64_t stored = load_le<std::uint64_t>(value.data() - kValueHeaderSize);
-  const std::uint64_t found = value_checksum(key, value, salt);
+  const std::uint64_t found = value_checksum(key, value, salt, offset);
   if (stored == found) return value;
   return corruption(
       fmt::format("{}: the value of {} bytes at offset {} is damaged: its checksum is "
@@ -60,7 +60,8 @@ Result<bool> has_all_values(const File& file, const Batch& batch, std::uint64_t 
     const auto value = read_value(file, entry.key, entry.offset, entry.value_size, salt);
     if (!value && value.error().code() != ErrorCode::corruption) return value.error();
     // A stale value with a checksum that fits itself is not the one of this batch.
-    if (!value || value_checksum(entry.key, *value, salt) != entry.checksum) return false;
+    if (!value || value_checksum(entry.key, *value, salt, entry.offset) != entry.checksum)
+      return false;
   }
   return true;
 }

@@ -8,6 +8,7 @@
 #include "backend/log/index.h"
 #include "base/byte_reader.h"
 #include "base/byte_writer.h"
+#include "base/endian.h"
 #include "base/try.h"
 #include "varve/checksum.h"
 
@@ -24,10 +25,17 @@ constexpr std::size_t kSegmentDigitCount = 16;
 constexpr std::size_t kCheckpointSegmentSize = 56;
 constexpr std::uint32_t kSlotCountMax = 1u << 16;
 
-// Newer versions are refused before anything else is looked at: their other fields may mean
-// anything.
+// The checksum of `head` if its version, which stands at `version_offset`, were ours. So a flipped
+// bit in the version is told from a newer program, whose fields may mean anything.
+std::uint64_t checksum_as_ours(ByteView head, std::size_t version_offset) {
+  Buffer copy = Bytes::copy_of(head).clone();
+  if (version_offset + 4 > copy.size()) return 0;
+  store_le<std::uint32_t>(copy.data() + version_offset, kFormatVersion);
+  return xxh3(copy.view());
+}
+
 Status check_version(std::uint32_t version, std::string_view what) {
-  if (version <= kFormatVersion && version != 0) return {};
+  if (version == kFormatVersion) return {};
   if (version == 0) return corruption(fmt::format("{}: format version 0", what));
   return unsupported(fmt::format(
       "{}: written in format version {}, and this program knows {} at the most; open it "
@@ -57,15 +65,18 @@ Result<SegmentHeader> decode_segment_header(ByteView block) {
   ByteReader r(block);
   r.expect(kSegmentMagic);
   const std::uint32_t version = r.u32_le();
-  VARVE_TRY(r.status(kWhat));
-  VARVE_TRY(check_version(version, kWhat));
   const std::uint32_t kind = r.u32_le();
   SegmentHeader header{.log_id = r.u64_le(),
                        .segment_id = r.u64_le(),
                        .salt = r.u64_le(),
                        .kind = static_cast<SegmentKind>(kind)};
-  const std::size_t checked_size = r.offset();
-  if (r.u64_le() != xxh3(block.first(std::min(block.size(), checked_size)))) r.fail("checksum");
+  const ByteView checked = block.first(r.offset());
+  const bool is_ours = r.u64_le() == checksum_as_ours(checked, kSegmentMagic.size());
+  VARVE_TRY(r.status(kWhat));
+  if (!is_ours) {
+    VARVE_TRY(check_version(version, kWhat));
+    r.fail("checksum");
+  }
   if (kind > 1) r.fail("unknown kind");
   VARVE_TRY(r.status(kWhat));
   return header;
@@ -89,8 +100,9 @@ std::optional<std::uint64_t> parse_segment_name(std::string_view name) {
 
 // --- Batches -------------------------------------------------------------------------
 
-std::uint64_t value_checksum(ByteView key, ByteView value, std::uint64_t salt) noexcept {
-  return xxh3(value, xxh3(key, salt));
+std::uint64_t value_checksum(ByteView key, ByteView value, std::uint64_t salt,
+                             std::uint64_t offset) noexcept {
+  return xxh3(value, xxh3(key, salt + offset));
 }
 
 std::uint64_t record_cost(std::size_t key_size, std::uint64_t value_size) noexcept {
@@ -253,7 +265,6 @@ Result<CheckpointHead> decode_checkpoint_head(ByteView file) {
   r.expect(kCheckpointMagic);
   const std::uint32_t version = r.u32_le();
   VARVE_TRY(r.status(kWhat));
-  VARVE_TRY(check_version(version, kWhat));
   const std::size_t segment_count = r.count(r.u32_le(), kCheckpointSegmentSize);
   CheckpointHead head{};
   for (std::uint64_t* field :
@@ -276,16 +287,14 @@ Result<CheckpointHead> decode_checkpoint_head(ByteView file) {
     segment.erasure_size = r.u64_le();
     head.segments.push_back(segment);
   }
-  const std::size_t checked_size = r.offset();
-  if (r.u64_le() != xxh3(file.first(std::min(file.size(), checked_size)))) r.fail("checksum");
+  const ByteView checked = file.first(r.offset());
+  if (r.u64_le() != checksum_as_ours(checked, kCheckpointMagic.size()) || !r.ok()) {
+    VARVE_TRY(check_version(version, kWhat));
+    r.fail("checksum");
+  }
   VARVE_TRY(r.status(kWhat));
-  const auto is_place = [](std::uint64_t offset) {
-    return offset % kBlockSize == 0 && offset >= kBlockSize;
-  };
-  if (!is_place(head.tail_offset) ||
-      !std::all_of(head.segments.begin(), head.segments.end(),
-                   [&](const auto& segment) { return is_place(segment.used_end); })) {
-    return corruption("checkpoint: a segment ends where no batch can");
+  if (head.tail_offset % kBlockSize != 0 || head.tail_offset < kBlockSize) {
+    return corruption("checkpoint: the log goes on where no batch can begin");
   }
   if (head.head_size < r.offset() || head.head_size > file.size() ||
       head.image_size != file.size() - head.head_size) {

@@ -81,9 +81,10 @@ struct DirectoryEntry {
   std::uint64_t offset = 0;
 };
 
-// Of a value at `key` in a segment with this salt. A value read in the place of another does not
-// pass.
-std::uint64_t value_checksum(ByteView key, ByteView value, std::uint64_t salt) noexcept;
+// Of a value of `key` at `offset` in a segment with this salt. A value in the place of another does
+// not pass, not even an older one of the same key.
+std::uint64_t value_checksum(ByteView key, ByteView value, std::uint64_t salt,
+                             std::uint64_t offset) noexcept;
 
 // What a record takes in a segment, with its part of the directory.
 std::uint64_t record_cost(std::size_t key_size, std::uint64_t value_size) noexcept;

@@ -21,7 +21,7 @@ struct LogOptions {
   std::uint64_t checkpoint_size_min = std::uint64_t{4} << 20;
 
   // Dead space below this is let be, however small the world.
-  std::uint64_t reclaim_size_min = std::uint64_t{2} << 20;
+  std::uint64_t reclaim_size_min = std::uint64_t{1} << 20;
   // What is copied at a time, between two looks at whether somebody waits.
   std::uint64_t reclaim_step_size = std::uint64_t{1} << 20;
 

@@ -21,7 +21,7 @@ std::uint64_t erasure_cost(const DirectoryEntry& entry) { return entry.key.size(
 bool is_whole(const Segment& segment, const DirectoryEntry& entry) {
   const auto value =
       read_value(*segment.file, entry.key, entry.offset, entry.value_size, segment.salt);
-  return value && value_checksum(entry.key, *value, segment.salt) == entry.checksum;
+  return value && value_checksum(entry.key, *value, segment.salt, entry.offset) == entry.checksum;
 }
 
 class Recovery {

@@ -49,9 +49,9 @@ std::uint64_t LogWriter::prepared_size() const {
 
 // --- Where batches go ----------------------------------------------------------------
 
-Result<SegmentRef> LogWriter::take_spare() {
+Result<SegmentRef> LogWriter::take_spare(std::uint64_t size) {
   if (spare_ != nullptr) return std::exchange(spare_, nullptr);
-  return files_.create(SegmentKind::log, prepared_size());
+  return files_.create(SegmentKind::log, size);
 }
 
 void LogWriter::seal_active() {
@@ -76,9 +76,9 @@ Status LogWriter::activate(const SegmentRef& next) {
   return {};
 }
 
-Status LogWriter::roll_over() {
+Status LogWriter::roll_over(std::uint64_t size) {
   if (unsure_count_ != 0 || has_withdrawn_) VARVE_TRY(sync_active());
-  VARVE_ASSIGN(SegmentRef next, take_spare());
+  VARVE_ASSIGN(SegmentRef next, take_spare(size));
   const Status activated = activate(next);
   if (!activated) spare_ = std::move(next);
   return activated;
@@ -90,7 +90,9 @@ Status LogWriter::make_room(std::uint64_t size) {
   // goes where space has been written already.
   const std::uint64_t prepared = prepared_size();
   const bool is_full = active_ == nullptr || end_ >= prepared || size > kSegmentSizeMax - end_;
-  if (is_full || size <= prepared / 2) VARVE_TRY(roll_over());
+  const bool is_small = size <= prepared / 2;
+  // Zeros are for small batches: a large one would only write over them.
+  if (is_full || is_small) VARVE_TRY(roll_over(is_small ? prepared : kBlockSize));
   if (size > kSegmentSizeMax - end_) {
     return invalid_argument(fmt::format("a batch of {} bytes is larger than a segment", size));
   }
@@ -128,6 +130,10 @@ WriteResult LogWriter::write(const WriteBatch& batch) {
   fill_encoder(batch);
   if (encoder_.count() == 0) return WriteResult(sequence_);
   BatchHeader header{.sequence = sequence_ + 1, .first_sequence = sequence_ + 1};
+  if (!encoder_.fits(header.sequence)) {
+    return invalid_argument(
+        fmt::format("a batch of {} records is too many for one; split it", encoder_.count()));
+  }
   const std::uint64_t size = encoder_.padded_size(header.sequence);
   VARVE_TRY(make_room(size));
   header.durable_sequence = durable_sequence_;

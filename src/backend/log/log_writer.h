@@ -82,8 +82,9 @@ class LogWriter {
   Status check_latch() const;
   // Chooses where `size` bytes go. If it fails nothing has changed.
   Status make_room(std::uint64_t size);
-  Result<SegmentRef> take_spare();
-  Status roll_over();
+  // The segment that is ready, or else a new one with zeros up to `size`.
+  Result<SegmentRef> take_spare(std::uint64_t size);
+  Status roll_over(std::uint64_t size);
   void seal_active();
   Status activate(const SegmentRef& next);
   // Undoes a write that failed, so that the batch cannot be there after a crash.

@@ -28,7 +28,7 @@ Status LogWriter::start(const Recovered& recovered) {
   } else if (active_ == nullptr || recovered.active_is_damaged || recovered.needs_new_segment) {
     // Nothing is cut off behind damage: somebody may want to look at it.
     if (recovered.active_is_damaged) file_size_ = end_;
-    VARVE_TRY(roll_over());
+    VARVE_TRY(roll_over(prepared_size()));
   }
   publish();
   return {};
@@ -66,7 +66,8 @@ Status LogWriter::write_again(const BatchEncoder* current, std::uint64_t sequenc
     for (std::size_t i = 0; i < current->count(); ++i) again.add(current->record(i));
   }
   // The old segment stays as it is, with its last batches twice: they are the same.
-  VARVE_ASSIGN(const SegmentRef next, take_spare());
+  // Without zeros, if none is ready: somebody waits, and the next batches get another one.
+  VARVE_ASSIGN(const SegmentRef next, take_spare(kBlockSize));
   VARVE_TRY(activate(next));
   BatchHeader header{.sequence = sequence,
                      .first_sequence = durable_sequence_ + 1,

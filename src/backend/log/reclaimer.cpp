@@ -171,8 +171,9 @@ Status Reclaimer::prepare_spare() {
 
 Status Reclaimer::give(SegmentRef spare) {
   const std::uint64_t id = spare->id;
-  if (!writer_.set_spare(std::move(spare))) doomed_.push_back(id);
-  return {};
+  if (writer_.set_spare(std::move(spare))) return {};
+  // Nothing was ever in it, so that nobody can miss it.
+  return files_.remove(id);
 }
 
 }  // namespace varve::log

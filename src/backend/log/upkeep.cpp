@@ -12,8 +12,6 @@ using namespace std::chrono_literals;
 
 // A small batch rarely changes what is due; looking costs more than writing it down.
 constexpr std::uint64_t kUnseenSizeMax = std::uint64_t{256} << 10;
-// Beyond what is asked for: from here on whoever writes helps.
-constexpr std::uint64_t kHelpPercent = 1;
 constexpr int kHelpStepCountMax = 64;
 constexpr auto kIdleWait = 1000ms;
 // Between two pieces of a checkpoint, each of which is synced: batches that are synced meanwhile
@@ -96,7 +94,7 @@ void Upkeep::after_write(std::uint64_t size) {
     is_woken_ = true;
   }
   wake_.notify_one();
-  const std::uint64_t limit = options_.user.size_percent_max + kHelpPercent;
+  const std::uint64_t limit = options_.user.size_percent_max;
   // What was just written has left the thread no time: only if it was too much before does the
   // thread not keep up. A failure here is the thread's to meet again; the batch is written.
   if (!is_seen && reclaimer_.is_over(limit, unseen_size)) (void)run_all(limit);

@@ -4,6 +4,8 @@
 #include "backend/log/log_format.h"
 #include "backend/log/sample_log.h"
 #include "backend/log/small_log.h"
+#include "base/endian.h"
+#include "varve/checksum.h"
 
 namespace varve::test {
 namespace {
@@ -19,6 +21,10 @@ TEST(LogForeign, AVersionOfTheFutureIsRefusedWithAWordOfWhatToDo) {
     if (!is_segment(path) && path != "log/checkpoint") continue;
     Buffer newer = read_file(disk, path).clone();
     newer.span()[8] = std::byte{2};
+    // As a newer program would write it: with the checksum of what it wrote.
+    const std::size_t head_size =
+        is_segment(path) ? 40 : 104 + 56 * load_le<std::uint32_t>(newer.data() + 12);
+    store_le<std::uint64_t>(newer.data() + head_size, xxh3(newer.view().first(head_size)));
     const Left left = check_damaged(
         changed(sample().image, [&](Vfs& vfs) { write_file(vfs, path, newer.view()); }), sample());
     ASSERT_TRUE(left.refusal) << path;
