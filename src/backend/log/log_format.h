@@ -41,6 +41,7 @@ struct SegmentHeader {
   SegmentKind kind = SegmentKind::log;
 };
 
+inline constexpr std::size_t kSegmentHeaderSize = 48;
 // One block.
 Bytes encode_segment_header(const SegmentHeader& header);
 Result<SegmentHeader> decode_segment_header(ByteView block);

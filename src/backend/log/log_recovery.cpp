@@ -143,13 +143,8 @@ Status Recovery::add_known(const CheckpointSegment& known) {
   }
   segment->sealed = true;
   segment->first_sequence = known.first_sequence;
-  // What is lost occupies nothing, and what was cut off is no hole. Holes that came since the
-  // checkpoint are told by the disk.
+  // What is lost occupies nothing, and what was cut off is no hole.
   segment->punched_size = std::min(known.punched_size, segment->file_size);
-  if (const auto info = files_.vfs().info(files_.segment_path(known.id)); info && opened) {
-    const std::uint64_t occupied = std::min(info->allocated_size, segment->file_size);
-    segment->punched_size = std::max(segment->punched_size, segment->file_size - occupied);
-  }
   segment->erasure_size = known.erasure_size;
   state_.add_at(segment, known.slot);
   return {};

@@ -84,6 +84,24 @@ void Reclaimer::start(const Recovered& recovered) {
   doomed_ = recovered.leftovers;
 }
 
+void Reclaimer::measure_holes() {
+  has_measured_ = true;
+  std::vector<SegmentRef> segments;
+  {
+    const std::shared_lock lock(state_.mutex());
+    segments = state_.segments();
+  }
+  for (const SegmentRef& segment : segments) {
+    if (segment == nullptr || segment->file == nullptr) continue;
+    const auto info = files_.vfs().info(files_.segment_path(segment->id));
+    if (!info) continue;  // Counted as if it had none.
+    const std::unique_lock lock(state_.mutex());
+    if (!segment->sealed || info->size != segment->file_size) continue;
+    const std::uint64_t holes = info->size - std::min(info->allocated_size, info->size);
+    segment->punched_size = std::max(segment->punched_size, holes);
+  }
+}
+
 Status Reclaimer::remove_doomed() {
   // Until then a crash may bring back a checkpoint that refers to them.
   if (doomed_.empty() || !checkpointer_.has_written()) return {};
@@ -100,6 +118,7 @@ Status Reclaimer::remove_doomed() {
 Result<bool> Reclaimer::step(std::uint64_t percent_max) {
   copied_size_ = 0;
   VARVE_TRY(remove_doomed());
+  if (!has_measured_) measure_holes();
   const Sizes now = sizes();
   if (!exceeds(now, now.allocated, percent_max)) return false;
   // What died in batches that are not durable may come back with a crash.

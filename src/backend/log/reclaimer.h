@@ -74,6 +74,8 @@ class Reclaimer {
   Sizes sizes() const;
   bool exceeds(const Sizes& sizes, std::uint64_t allocated, std::uint64_t percent_max) const;
 
+  // Holes that came since the checkpoint the log was opened with are told by the disk.
+  void measure_holes();
   Status give(SegmentRef spare);
   // Takes the names of segments nothing refers to.
   Status remove_doomed();
@@ -106,6 +108,7 @@ class Reclaimer {
   LogWriter& writer_;
   Checkpointer& checkpointer_;
   bool can_punch_ = true;
+  bool has_measured_ = false;
   std::uint64_t copied_size_ = 0;
 
   // The segment that is being cleared, and how far that has come.

@@ -24,10 +24,9 @@ const std::byte* Segment::map(std::uint64_t size) {
 Result<SegmentRef> open_segment(Vfs& vfs, const std::string& path, OpenMode mode,
                                 std::uint64_t expected_id) {
   VARVE_ASSIGN(auto file, vfs.open(path, mode));
-  Buffer block(kBlockSize);
-  VARVE_ASSIGN(const std::size_t got, file->read_at(0, block.span()));
-  block.resize(got);
-  const auto header = decode_segment_header(block.view());
+  std::byte block[kSegmentHeaderSize];
+  VARVE_ASSIGN(const std::size_t got, file->read_at(0, block));
+  const auto header = decode_segment_header({block, got});
   if (!header) return header.error().with_context(path);
   if (header->segment_id != expected_id) {
     return corruption(fmt::format("{}: this is segment {:x} of a log under the name of another",
