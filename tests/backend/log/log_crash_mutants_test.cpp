@@ -5,82 +5,20 @@
 // since it may say less than is true.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <charconv>
-#include <iostream>
-#include <set>
-
 #include "backend/log/log_subject.h"
 #include "backend/log/log_workloads.h"
 #include "backend/log/small_log.h"
-#include "crash/mutants.h"
+#include "crash/expected_mutants.h"
 
 namespace varve::test {
 namespace {
 
 using crash::Workload;
 
-// "moved operation 3 (write ...) behind 4 (sync ...)": 3 and 4.
-std::vector<std::size_t> operations_of(const std::string& mutant) {
-  std::string text = mutant.substr(0, mutant.find(':'));
-  for (std::size_t at = 0; (at = text.find(" (")) != std::string::npos;) {
-    text.erase(at, text.find(')', at) + 1 - at);
-  }
-  std::vector<std::size_t> numbers;
-  for (const char* at = text.data(); at != text.data() + text.size();) {
-    std::size_t number = 0;
-    const auto read = std::from_chars(at, text.data() + text.size(), number);
-    if (read.ec == std::errc()) numbers.push_back(number);
-    at = read.ec == std::errc() ? read.ptr : at + 1;
-  }
-  return numbers;
-}
-
-// Operations whose mutants may survive, for one reason. A mutant is explained if all it touches is
-// in one of these ranges.
-struct Explained {
-  std::size_t first = 0;
-  std::size_t last = 0;
-};
-
-struct Expected {
-  std::size_t caught_count = 0;
-  std::size_t infeasible_count = 0;
-  std::size_t survivor_count = 0;
-  // Syncs whose absence nothing shows.
-  std::set<std::size_t> dropped = {};
-  std::vector<Explained> explained = {};
-};
-
 void sweep(std::string_view what, const Workload& workload, const crash::Start& start,
-           const Expected& expected) {
+           const crash::ExpectedMutants& expected) {
   LogSubject log(small_log_options());
-  auto run = crash::record_run(log, workload, start.image, {start.records}, 1);
-  ASSERT_TRUE(run) << run.error().message();
-  const crash::SweepOptions options{.limits = {.all_subsets_atom_count = 6,
-                                               .position_count_max = 24,
-                                               .sample_count = 8,
-                                               .garbage_count_max = 2}};
-  const auto result = crash::sweep_mutants(log, *std::move(run), options);
-  std::cout << what << ": " << result.mutant_count << " mutants, " << result.caught_count
-            << " caught, " << result.infeasible.size() << " infeasible, " << result.survivors.size()
-            << " explained\n";
-  std::set<std::size_t> dropped;
-  for (const std::string& survivor : result.survivors) {
-    const std::vector<std::size_t> numbers = operations_of(survivor);
-    if (survivor.starts_with("dropped")) dropped.insert(numbers.front());
-    const auto covers = [&](const Explained& range) {
-      return std::all_of(numbers.begin(), numbers.end(), [&](std::size_t number) {
-        return number >= range.first && number <= range.last;
-      });
-    };
-    EXPECT_TRUE(std::any_of(expected.explained.begin(), expected.explained.end(), covers))
-        << what << ": " << survivor;
-  }
-  EXPECT_EQ(dropped, expected.dropped) << what;
-  EXPECT_EQ(result.caught_count, expected.caught_count) << result.summary();
-  EXPECT_EQ(result.infeasible.size(), expected.infeasible_count);
-  EXPECT_EQ(result.survivors.size(), expected.survivor_count);
+  crash::expect_mutants(what, log, workload, start, expected);
 }
 
 // 0..2 make the folder, 3..8 the first segment, 9..13 the checkpoint, 14..17 the files beside; 20

@@ -2,15 +2,9 @@
 // format's design document, which is no mutant of ours, is caught too.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <charconv>
-#include <iostream>
-#include <set>
-#include <vector>
-
 #include "base/try.h"
 #include "crash/crash_sweep.h"
-#include "crash/mutants.h"
+#include "crash/expected_mutants.h"
 #include "store/nebula/crash_subject.h"
 #include "store/nebula/save_files.h"
 
@@ -30,67 +24,10 @@ Step change(std::uint64_t tick) {
   return step;
 }
 
-// "moved operation 3 (write ...) behind 4 (sync ...)": 3 and 4.
-std::vector<std::size_t> operations_of(const std::string& mutant) {
-  std::string text = mutant.substr(0, mutant.find(':'));
-  for (std::size_t at = 0; (at = text.find(" (")) != std::string::npos;) {
-    text.erase(at, text.find(')', at) + 1 - at);
-  }
-  std::vector<std::size_t> numbers;
-  for (const char* at = text.data(); at != text.data() + text.size();) {
-    std::size_t number = 0;
-    const auto read = std::from_chars(at, text.data() + text.size(), number);
-    if (read.ec == std::errc()) numbers.push_back(number);
-    at = read.ec == std::errc() ? read.ptr : at + 1;
-  }
-  return numbers;
-}
-
-// Operations whose mutants may survive, for one reason. A mutant is explained if all it
-// touches is in one of these ranges.
-struct Explained {
-  std::size_t first = 0;
-  std::size_t last = 0;
-};
-
-struct Expected {
-  std::size_t caught_count = 0;
-  std::size_t infeasible_count = 0;
-  std::size_t survivor_count = 0;
-  // Syncs whose absence nothing shows.
-  std::set<std::size_t> dropped = {};
-  std::vector<Explained> explained = {};
-};
-
 void sweep(std::string_view what, const Workload& workload, const crash::Start& start,
-           const Expected& expected) {
+           const crash::ExpectedMutants& expected) {
   NebulaCrashSubject subject;
-  auto run = crash::record_run(subject, workload, start.image, {start.records}, 1);
-  ASSERT_TRUE(run) << run.error().message();
-  const crash::SweepOptions options{.limits = {.all_subsets_atom_count = 6,
-                                               .position_count_max = 24,
-                                               .sample_count = 8,
-                                               .garbage_count_max = 2}};
-  const auto result = crash::sweep_mutants(subject, *std::move(run), options);
-  std::cout << what << ": " << result.mutant_count << " mutants, " << result.caught_count
-            << " caught, " << result.infeasible.size() << " infeasible, " << result.survivors.size()
-            << " explained\n";
-  std::set<std::size_t> dropped;
-  for (const std::string& survivor : result.survivors) {
-    const std::vector<std::size_t> numbers = operations_of(survivor);
-    if (survivor.starts_with("dropped")) dropped.insert(numbers.front());
-    const auto covers = [&](const Explained& range) {
-      return std::all_of(numbers.begin(), numbers.end(), [&](std::size_t number) {
-        return number >= range.first && number <= range.last;
-      });
-    };
-    EXPECT_TRUE(std::any_of(expected.explained.begin(), expected.explained.end(), covers))
-        << what << ": " << survivor;
-  }
-  EXPECT_EQ(dropped, expected.dropped) << what;
-  EXPECT_EQ(result.caught_count, expected.caught_count) << result.summary();
-  EXPECT_EQ(result.infeasible.size(), expected.infeasible_count);
-  EXPECT_EQ(result.survivors.size(), expected.survivor_count);
+  crash::expect_mutants(what, subject, workload, start, expected);
 }
 
 // 0..6 make the folders, 7..12 world.ron and entities.bin, 13 syncs the save; 14..18 its
