@@ -9,7 +9,10 @@
 // behind each other; reads run beside them and see whole batches.
 // Failure: a batch is there whole or not at all. A value that is damaged is the error
 // `corruption` of whoever reads it, never wrong bytes and never the end of the rest.
-// Nothing here throws.
+// Nothing here throws, but for a WriteBatch that is filled without memory.
+// Lifetimes: Bytes that were read stay as they are for as long as somebody likes, whatever is
+// written meanwhile and after close(). Those of the file backend may keep a file of it from being
+// given back.
 #pragma once
 
 #include <cstddef>
@@ -79,14 +82,20 @@ class WriteBatch {
 };
 
 enum class WriteOutcome : std::uint8_t {
-  done,    // it is there; durable as far as the backend was told to make it so
-  failed,  // it is not there, and the backend goes on without it. If a crash comes before the next
-           // batch that is done, it may be there whole after all
-  fenced,  // another writer has taken over: it is not there, and this backend writes no more
-  uncertain,  // it may be there or not, and this backend writes no more: open it again and look
+  done,  // it is there; durable as far as the backend was told to make it so
+  // It is not there, and the backend goes on without it, unless it said `uncertain` before: then
+  // every later batch fails. If a crash comes before the next batch that is done, it may be there
+  // whole after all.
+  failed,
+  // Another writer has taken over: it is not there, and this backend writes no more. Only of
+  // backends that several servers share.
+  fenced,
+  // It may be there or not, and this backend writes no more: open it again and look.
+  uncertain,
 };
 
-// Only `done` is success. In every other case error() says why.
+// Only `done` is success. In every other case error() says why; after success there is none to ask
+// for.
 class [[nodiscard]] WriteResult {
  public:
   // Done, as the batch of this number. A batch that changes nothing has the number of the one
@@ -147,7 +156,8 @@ class ReadView {
   virtual std::uint64_t sequence() const = 0;
 
   virtual Result<std::optional<Bytes>> get(ByteView key) const = 0;
-  // One result for each key, in their order, all of the same moment.
+  // One result for each key, in their order, all of the same moment. None at all if there is no
+  // memory for them.
   virtual std::vector<Result<std::optional<Bytes>>> multi_get(
       const std::vector<Bytes>& keys) const = 0;
   // One page is of one moment. Several are only on a snapshot.
@@ -174,7 +184,7 @@ struct BackendReport {
 
 class Backend : public ReadView {
  public:
-  // Lets go without a word; call close() where a failure matters.
+  // Lets go without a word and without a sync: what is not durable yet may be lost. Call close().
   ~Backend() override = default;
 
   virtual const BackendTraits& traits() const = 0;
@@ -224,12 +234,15 @@ struct Durability {
 
 struct FileBackendOptions {
   Durability durability = {};
-  // Values that were read once and found good are shown in place, without a copy. Turn it off
-  // where the files may be cut behind our back (network drives): a mapping then ends in SIGBUS.
+  // Values that were read once and found good are shown in place, without a copy and without
+  // being checked again. Turn it off where the files may be cut behind our back or the disk
+  // cannot be trusted (network drives): a mapping then ends in SIGBUS.
   bool map_reads = true;
-  // What reclaiming dead space may copy a second. 0: as fast as it can.
+  // What reclaiming dead space may copy a second, on its own thread. 0: as fast as it can. A writer
+  // that is faster than this helps all the same, so that the files stay within their bound.
   std::uint64_t reclaim_size_per_second = 0;
-  // Space is reclaimed while the files are larger than so many hundredths of what lives in them.
+  // Space is reclaimed while the files are larger than so many hundredths of what lives in them,
+  // and a MiB. Less costs more copies: 122 writes about 1.7 bytes for each that is saved.
   std::uint32_t size_percent_max = 122;
 };
 
@@ -239,8 +252,10 @@ Result<std::unique_ptr<Backend>> open_file_backend(std::string_view dir,
                                                    const FileBackendOptions& options = {});
 
 // The same log for reading, also while another process writes it. It shows what that one has
-// published as durable and writes nothing but its own pin, which goes with the process. Writes
-// are refused.
+// published as durable and writes nothing but its own pin, which goes with the process and needs
+// a folder it may write to. What it shows is not reclaimed, so one that stays open should
+// refresh(). There are 64 pins; a refresh takes a second one for a moment, and each older state a
+// snapshot holds keeps one. Writes are refused.
 Result<std::unique_ptr<Backend>> open_file_backend_to_read(std::string_view dir,
                                                            const FileBackendOptions& options = {});
 

@@ -27,7 +27,10 @@ Result<std::optional<Batch>> read_batch(const File& file, std::uint64_t file_siz
   }
   if (!has_good_head(*header, head.view(), salt)) return std::nullopt;
   Batch batch{.header = *header, .offset = offset, .entries = {}, .head = std::move(head).freeze()};
-  VARVE_ASSIGN(batch.entries, decode_directory(*header, batch.head, offset));
+  auto entries = decode_directory(*header, batch.head, offset);
+  if (!entries && entries.error().code() == ErrorCode::corruption) return std::nullopt;
+  if (!entries) return entries.error();
+  batch.entries = *std::move(entries);
   return batch;
 }
 

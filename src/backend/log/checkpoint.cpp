@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <string>
 
 #include "base/try.h"
@@ -43,7 +42,9 @@ Result<std::optional<Checkpoint>> load_checkpoint(const SegmentFiles& files) {
   auto file = files.vfs().open(path, OpenMode::read);
   if (!file && file.error().code() == ErrorCode::not_found) return std::nullopt;
   if (!file) return file.error();
-  VARVE_ASSIGN(const Bytes contents, (*file)->read_all(std::numeric_limits<std::int64_t>::max()));
+  // A place in it takes ten bytes at least: no index that fits into memory has more.
+  constexpr std::uint64_t kSizeMax = std::uint64_t{1} << 36;
+  VARVE_ASSIGN(const Bytes contents, (*file)->read_all(kSizeMax));
   auto checkpoint = decode(contents);
   if (!checkpoint) return checkpoint.error().with_context(path);
   return *std::move(checkpoint);

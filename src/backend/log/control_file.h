@@ -25,6 +25,7 @@ class ControlFile {
   // wrote it.
   Result<std::optional<ControlRecord>> read() const;
 
+  Status sync() { return file_->sync_data(); }
   // The counter is set here. Syncs if the log is closed with it.
   Status publish(ControlRecord record);
 

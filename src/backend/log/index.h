@@ -6,8 +6,8 @@
 // Groups are found through a hash table of references and, once somebody asks for order, through a
 // tree of the same references.
 //
-// Thread safety: find(), visit() and memory_size() may run beside each other, everything else
-// alone. The exception is mark_verified(), which may run beside those three as well. The tree of
+// Thread safety: find(), visit(), append_image() and memory_size() may run beside each other and
+// beside mark_verified(), everything else alone. The tree of
 // references is made by ensure_order(); visit() and append_image() need it.
 #pragma once
 

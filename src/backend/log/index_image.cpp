@@ -23,9 +23,12 @@ void append_group(Group group, ByteWriter& out) {
   std::byte* place = tag + count;
   for (unsigned i = group.position_from(0); !group.at_end(i); i = group.next(i)) {
     *tag++ = static_cast<std::byte>(group.tag_at(i));
-    std::memcpy(place, group.place_at(i), kPlaceSize);
-    // What was verified is no longer known to be so when the image is read.
-    place[kPlaceSize - 1] &= std::byte{kSizeMask};
+    const std::byte* const from = group.place_at(i);
+    std::memcpy(place, from, kPlaceSize - 1);
+    // The marks may change meanwhile. What was verified is no longer known to be so when the image
+    // is read.
+    place[kPlaceSize - 1] =
+        static_cast<std::byte>(marks_of(from).load(std::memory_order_relaxed) & kSizeMask);
     place += kPlaceSize;
   }
 }

@@ -176,7 +176,7 @@ Status LogBackend::open() {
       recovered->known_generation = std::max(recovered->known_generation, pin.generation);
     }
   }
-  upkeep_->start(*recovered);
+  VARVE_TRY(upkeep_->start(*recovered));
   // Made from the segments once, not again the next time. If it fails, upkeep tries on.
   if (recovered->generation == 0) (void)upkeep_->write_checkpoint();
   return {};

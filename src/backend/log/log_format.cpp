@@ -157,8 +157,8 @@ Result<std::vector<DirectoryEntry>> decode_directory(const BatchHeader& header, 
     if (!r.ok()) break;
   }
   VARVE_TRY(r.finish("directory of a batch"));
-  if (round_up(header.size, Location::kUnit) < offset) {
-    return corruption("directory of a batch: values reach beyond its end");
+  if (header.size != offset) {
+    return corruption("directory of a batch: the values end elsewhere than the batch");
   }
   return entries;
 }

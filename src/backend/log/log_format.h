@@ -25,6 +25,11 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexce
   return (value + unit - 1) / unit * unit;
 }
 
+// Offsets are kept in units of 16 bytes in 32 bits.
+inline constexpr std::uint64_t kSegmentSizeMax = std::uint64_t{16} << 32;
+// The directory's share of an erasure, without its key.
+inline constexpr std::uint64_t kErasureSize = 3;
+
 // --- Segments ------------------------------------------------------------------------
 
 enum class SegmentKind : std::uint8_t {

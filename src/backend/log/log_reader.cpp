@@ -68,8 +68,11 @@ class LogReader final : public Backend {
   WriteResult write(const WriteBatch&) override { return refusal(); }
   Status sync() override { return refusal(); }
   Result<std::unique_ptr<ReadView>> snapshot() const override {
-    return on_current([&](Loaded& loaded) -> Result<std::unique_ptr<ReadView>> {
-      return std::make_unique<LogSnapshot>(loaded.state, current());
+    return or_out_of_memory([&]() -> Result<std::unique_ptr<ReadView>> {
+      // Asked for once: what is current may be another one the next time.
+      const auto loaded = current();
+      if (loaded == nullptr) return closed_error(options_.traits);
+      return std::make_unique<LogSnapshot>(loaded->state, loaded);
     });
   }
   Status refresh() override;
@@ -149,7 +152,9 @@ Status LogReader::refresh() {
     VARVE_ASSIGN(auto loaded, load());
     const std::lock_guard lock(mutex_);
     // The one before keeps its pin as long as somebody has a snapshot of it.
-    if (!is_closed_) loaded_.swap(loaded);
+    const bool is_older =
+        loaded_ != nullptr && loaded->state.sequence() < loaded_->state.sequence();
+    if (!is_closed_ && !is_older) loaded_.swap(loaded);
     return {};
   });
 }

@@ -68,9 +68,9 @@ Result<std::optional<LogState::Found>> LogState::find(ByteView key, const At& at
   return *std::move(found);
 }
 
-Result<Bytes> LogState::read(const Found& found, ByteView key) const {
+Result<Bytes> LogState::read(const Found& found, ByteView key, bool checks) const {
   const Location& location = found.location;
-  if (map_reads_ && location.verified && found.sealed) {
+  if (map_reads_ && location.verified && found.sealed && !checks) {
     if (const std::byte* base = found.segment->map(found.used_end)) {
       const std::byte* value = base + location.offset() + kValueHeaderSize;
       return Bytes::pinning(found.segment, {value, location.value_size});
@@ -170,7 +170,7 @@ std::vector<LogState::Item> LogState::collect(ByteView from, const std::optional
   return merged;
 }
 
-Result<RangePage> LogState::range_at(const RangeQuery& query, const At& at) {
+Result<RangePage> LogState::range_at(const RangeQuery& query, const At& at, bool checks) {
   VARVE_ASSIGN(const RangeBounds bounds, range_bounds(query));
   if (bounds.empty()) return RangePage{};
   ensure_order();
@@ -193,7 +193,7 @@ Result<RangePage> LogState::range_at(const RangeQuery& query, const At& at) {
       if (!page.has_room()) return std::move(page).take();
       Result<Bytes> value = Bytes();
       if (query.values) {
-        value = found ? read(*found, item.key)
+        value = found ? read(*found, item.key, checks)
                       : Result<Bytes>(found.error().with_context(printable_key(item.key)));
       }
       page.add(item.key, item.location.value_size, std::move(value));
@@ -217,7 +217,7 @@ Result<std::vector<Error>> LogState::verify() {
   query.count_max = 256;
   for (std::optional<Bytes> from = Bytes(); from;) {
     query.from = *from;
-    VARVE_ASSIGN(RangePage page, range_at(query, held.handle));
+    VARVE_ASSIGN(RangePage page, range_at(query, held.handle, true));
     for (const RangeEntry& entry : page.entries) {
       if (!entry.value) problems.push_back(entry.value.error());
     }

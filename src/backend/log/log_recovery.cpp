@@ -15,7 +15,7 @@ namespace varve::log {
 namespace {
 
 // The directory's share of an erasure.
-std::uint64_t erasure_cost(const DirectoryEntry& entry) { return entry.key.size() + 3; }
+std::uint64_t erasure_cost(const DirectoryEntry& entry) { return entry.key.size() + kErasureSize; }
 
 // A copy that was being carried over when the power went, or an original that was given back.
 bool is_whole(const Segment& segment, const DirectoryEntry& entry) {
@@ -40,9 +40,16 @@ class Recovery {
     VARVE_ASSIGN(ids_, files_.list());
     if (ids_.empty() && checkpoint && !*checkpoint) return std::nullopt;
     if (!checkpoint) problem(checkpoint.error());
+    bool is_usable = has_checkpoint;
     if (has_checkpoint) {
+      const std::uint64_t needed_sequence = (*checkpoint)->head.needed_sequence;
       VARVE_TRY(from_checkpoint(std::move(**checkpoint)));
-    } else {
+      // The image has parts of batches that cannot be read, which is neither what was before them
+      // nor what was after.
+      is_usable = out_.sequence >= needed_sequence;
+    }
+    if (!is_usable) {
+      start_over();
       VARVE_TRY(from_segments());
       if (is_unfinished()) return std::nullopt;
     }
@@ -58,8 +65,13 @@ class Recovery {
     auto control = ControlFile::open(files_.vfs(), files_.control_path(), false);
     if (!control) return control.error();
     VARVE_ASSIGN(published_, control->read());
-    if (options_.published_only && published_) sequence_max_ = published_->durable_sequence;
     return {};
+  }
+  // What was published for this log; a record of another one says nothing.
+  std::uint64_t published(std::uint64_t log_id) {
+    if (!published_ || published_->log_id != log_id) return 0;
+    if (options_.published_only) sequence_max_ = published_->durable_sequence;
+    return published_->durable_sequence;
   }
 
   Result<SegmentRef> open(std::uint64_t id) {
@@ -67,6 +79,14 @@ class Recovery {
   }
 
   Status from_checkpoint(Checkpoint checkpoint);
+  // Forgets all but what was wrong.
+  void start_over() {
+    Recovered empty;
+    empty.report.problems = std::move(out_.report.problems);
+    empty.known_generation = out_.known_generation;
+    out_ = std::move(empty);
+    state_.clear();
+  }
   // A segment the checkpoint names; one that is lost leaves its place.
   Status add_known(const CheckpointSegment& known);
   Status from_segments();
@@ -155,6 +175,7 @@ Status Recovery::from_checkpoint(Checkpoint checkpoint) {
   out_.log_id = head.log_id;
   out_.generation = out_.known_generation = head.generation;
   out_.next_segment_id = head.next_segment_id;
+  const std::uint64_t known = published(head.log_id);
   // The checkpoint was synced and the control file was not, so that after the end of the power it
   // may say less. The image may hold parts of every batch up to this one.
   if (sequence_max_) sequence_max_ = std::max(*sequence_max_, head.needed_sequence);
@@ -181,6 +202,7 @@ Status Recovery::from_checkpoint(Checkpoint checkpoint) {
   const bool has_tail = tail != nullptr && tail->file != nullptr;
   if (has_tail) segments.push_back(tail);
   for (const std::uint64_t id : ids_) {
+    out_.next_segment_id = std::max(out_.next_segment_id, id + 1);
     const auto known = std::find_if(head.segments.begin(), head.segments.end(),
                                     [&](const CheckpointSegment& each) { return each.id == id; });
     if (known != head.segments.end()) {
@@ -193,7 +215,6 @@ Status Recovery::from_checkpoint(Checkpoint checkpoint) {
       }
       continue;
     }
-    out_.next_segment_id = std::max(out_.next_segment_id, id + 1);
     auto segment = open(id);
     if (segment && (*segment)->log_id != head.log_id) {
       segment =
@@ -210,10 +231,7 @@ Status Recovery::from_checkpoint(Checkpoint checkpoint) {
       return segment.error();
     }
   }
-  const std::uint64_t published = published_ && published_->log_id == head.log_id
-                                      ? published_->durable_sequence
-                                      : std::uint64_t{0};
-  LogWalk log(head.sequence, std::max(published, head.needed_sequence), sequence_max_, false,
+  LogWalk log(head.sequence, std::max(known, head.needed_sequence), sequence_max_, false,
               [this](const SegmentRef& segment, const Batch& batch) { apply(segment, batch); });
   if (has_tail) return walk(log, segments, head.tail_offset, head.tail_chain);
   // It goes on at the beginning of the next one, if nothing had come behind the checkpoint.
@@ -272,9 +290,8 @@ Status Recovery::from_segments() {
   if (!logs.empty()) out_.log_id = logs.back()->log_id;
   // Nothing of a log but files that are called like segments.
   if (out_.log_id == 0) out_.log_id = files_.new_log_id();
-  const std::uint64_t published =
-      published_ && published_->log_id == out_.log_id ? published_->durable_sequence : 0;
-  LogWalk log(0, published, sequence_max_, true,
+  const std::uint64_t known = published(out_.log_id);
+  LogWalk log(0, known, sequence_max_, true,
               [this](const SegmentRef& segment, const Batch& batch) { apply(segment, batch); });
   VARVE_TRY(walk(log, logs, kBlockSize, logs.empty() ? 0 : logs.front()->salt));
   out_.report.rebuilt_index = out_.sequence != 0;
@@ -327,8 +344,11 @@ Status Recovery::walk(LogWalk& log, const std::vector<SegmentRef>& segments, std
   out_.unsure_offset = log.unsure_offset();
   out_.tail_batch_count = log.batch_count();
   out_.tail_size = log.size();
-  out_.report.dropped_tail = log.dropped_tail();
-  out_.needs_new_segment = log.dropped_behind();
+  // To a reader it is only a batch that is being written.
+  out_.report.dropped_tail = log.dropped_tail() && !sequence_max_;
+  // Written over in place, a batch that is the very same as a dropped one would bring back those
+  // behind it.
+  out_.needs_new_segment = log.dropped_behind() || log.dropped_tail();
   const std::uint64_t wanted =
       sequence_max_ ? std::min(*sequence_max_, log.known_durable()) : log.known_durable();
   if (log.sequence() < wanted) {
@@ -341,6 +361,12 @@ Status Recovery::walk(LogWalk& log, const std::vector<SegmentRef>& segments, std
   // What has no batch: the next segment to be used, or nothing.
   for (const SegmentRef& segment : segments) {
     if (segment == out_.active || segment->first_sequence != 0) continue;
+    if (segment->live_count != 0) {
+      // The checkpoint has values in it that cannot be found any more. Their place is kept for
+      // them, or they would be looked for in whatever came there next.
+      segment->damaged = true;
+      continue;
+    }
     state_.remove(*segment);
     const bool is_behind = out_.active == nullptr || segment->id > out_.active->id;
     const auto& aside = out_.set_aside;

@@ -73,6 +73,12 @@ class LogState {
   void set_sequence(std::uint64_t sequence) noexcept { sequence_ = sequence; }
   std::uint64_t current_sequence() const noexcept { return sequence_; }
   void set_index(Index index) noexcept { index_ = std::move(index); }
+  // As if nothing had been found.
+  void clear() {
+    index_ = Index();
+    segments_.clear();
+    sequence_ = live_cost_ = live_bytes_ = 0;
+  }
   // Counts what lives where, after the index was filled otherwise than by put().
   void recount();
 
@@ -95,8 +101,9 @@ class LogState {
   Result<Found> found_at(const Location& location) const;
   Status check_usable() const;
   // It is not held.
-  Result<RangePage> range_at(const RangeQuery& query, const At& at);
-  Result<Bytes> read(const Found& found, ByteView key) const;
+  // With `checks`, values that were found good before are checked once more.
+  Result<RangePage> range_at(const RangeQuery& query, const At& at, bool checks = false);
+  Result<Bytes> read(const Found& found, ByteView key, bool checks = false) const;
 
   struct Item {
     Bytes key;

@@ -10,20 +10,18 @@
 #include "base/try.h"
 
 namespace varve::log {
-namespace {
-
-// Offsets are kept in units of 16 bytes in 32 bits.
-constexpr std::uint64_t kSegmentSizeMax = std::uint64_t{Location::kUnit} << 32;
-
-}  // namespace
+namespace {}  // namespace
 
 Status LogWriter::check_latch() const {
-  if (!latch_) return {};
+  if (!is_latched_) return {};
+  if (!latch_) return io_error("out of memory");  // There was none for more words, either.
   return io_error(fmt::format("{}: takes no more batches, since {}; close it and open it again",
                               files_.dir(), latch_->message()));
 }
 
 Error LogWriter::latch(Error error) {
+  // First, since keeping the message may take memory that is not there.
+  is_latched_ = true;
   if (!latch_) latch_ = error;
   return error;
 }
@@ -59,6 +57,7 @@ void LogWriter::seal_active() {
   if (file_size_ > end_ && active_->file->truncate(end_)) file_size_ = end_;
   const std::unique_lock lock(state_.mutex());
   active_->file_size = file_size_;
+  active_->punched_size = std::min(active_->punched_size, file_size_);
   active_->sealed = true;
 }
 
@@ -196,7 +195,7 @@ Status LogWriter::apply(const BatchEncoder& encoder, const BatchHeader& header, 
     for (std::size_t i = 0; i < encoder.count(); ++i) {
       const BatchRecord& record = encoder.record(i);
       if (!record.value) {
-        active_->erasure_size += record.key.size() + 3;
+        active_->erasure_size += record.key.size() + kErasureSize;
         state_.erase(record.key, header.sequence);
         continue;
       }
@@ -207,8 +206,10 @@ Status LogWriter::apply(const BatchEncoder& encoder, const BatchHeader& header, 
       state_.put(record.key, location, header.sequence);
     }
   } catch (const std::bad_alloc&) {
+    // Nothing more may be written, least of all a checkpoint of half a batch.
+    is_latched_ = true;
     state_.set_broken();
-    return out_of_space("memory ran out while a batch was taken in");
+    return out_of_space("out of memory");
   }
   state_.set_sequence(header.sequence);
   return {};
@@ -264,7 +265,7 @@ Status LogWriter::close() {
 std::optional<LogWriter::Clock::time_point> LogWriter::sync_deadline() const {
   const Durability& durability = options_.user.durability;
   const std::lock_guard lock(mutex_);
-  if (durability.kind != Durability::Kind::every_ms || unsure_count_ == 0 || latch_) {
+  if (durability.kind != Durability::Kind::every_ms || unsure_count_ == 0 || is_latched_) {
     return std::nullopt;
   }
   return unsure_since_ + std::chrono::milliseconds(durability.interval_ms);

@@ -124,7 +124,8 @@ class LogWriter {
   // A write was withdrawn and the zeros in its place are not durable.
   bool has_withdrawn_ = false;
   Written written_;
-  std::optional<Error> latch_;
+  bool is_latched_ = false;
+  std::optional<Error> latch_;  // why
 };
 
 }  // namespace varve::log

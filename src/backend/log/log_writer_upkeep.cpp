@@ -31,6 +31,8 @@ Status LogWriter::start(const Recovered& recovered) {
     VARVE_TRY(roll_over(prepared_size()));
   }
   publish();
+  // What was published before may say more than is left of a damaged log.
+  if (recovered.active_is_damaged) return control_.sync();
   return {};
 }
 
@@ -68,13 +70,14 @@ Status LogWriter::write_again(const BatchEncoder* current, std::uint64_t sequenc
   // The old segment stays as it is, with its last batches twice: they are the same.
   // Without zeros, if none is ready: somebody waits, and the next batches get another one.
   VARVE_ASSIGN(const SegmentRef next, take_spare(kBlockSize));
-  VARVE_TRY(activate(next));
   BatchHeader header{.sequence = sequence,
                      .first_sequence = durable_sequence_ + 1,
                      .durable_sequence = durable_sequence_,
-                     .chain = chain_,
+                     .chain = next->salt,
                      .again = true};
-  const ByteView bytes = again.encode(header, active_->salt, end_);
+  // Encoded first: if memory runs out here, nothing has changed.
+  const ByteView bytes = again.encode(header, next->salt, next->used_end);
+  VARVE_TRY(activate(next));
   VARVE_TRY(active_->file->write_at(end_, bytes));
   file_size_ = std::max(file_size_, end_ + bytes.size());
   VARVE_TRY(active_->file->sync_data());
@@ -111,7 +114,7 @@ void LogWriter::note_checkpoint(const Written& covered) {
 
 bool LogWriter::needs_spare() const {
   const std::lock_guard lock(mutex_);
-  return spare_ == nullptr && !latch_;
+  return spare_ == nullptr && !is_latched_;
 }
 
 bool LogWriter::set_spare(SegmentRef spare) {

@@ -18,7 +18,8 @@ bool is_worth_it(const Segment& segment) {
 class HolePuncher {
  public:
   explicit HolePuncher(Segment& segment) : segment_(segment) {
-    segment_.punched_blocks.resize(static_cast<std::size_t>(segment.used_end / kBlockSize));
+    // One more than there are, since a segment that was cut may end inside a block.
+    segment_.punched_blocks.resize(static_cast<std::size_t>(segment.used_end / kBlockSize) + 1);
   }
 
   void add(std::uint64_t begin, std::uint64_t end) {
@@ -38,7 +39,8 @@ class HolePuncher {
  private:
   void flush() {
     std::uint64_t first = round_up(begin_, kBlockSize) / kBlockSize;
-    const std::uint64_t last = end_ / kBlockSize;
+    const std::uint64_t last =
+        std::min<std::uint64_t>(end_ / kBlockSize, segment_.punched_blocks.size());
     while (first < last && status_) {
       // Those that are holes already are passed over.
       while (first < last && segment_.punched_blocks[first]) ++first;

@@ -98,8 +98,9 @@ Result<bool> Reclaimer::move_records(const Pins& pins) {
   gathered_places_.clear();
   BatchEncoder encoder;
   const auto is_through = gather(encoder);
-  if (!is_through && is_through.error().code() == ErrorCode::corruption) {
-    // One damaged value keeps its segment: it is reported to whoever reads it, and its bytes stay.
+  if (!is_through && is_through.error().code() != ErrorCode::out_of_space) {
+    // One value that is damaged or cannot be read keeps its segment: it is reported to whoever
+    // reads it, and its bytes stay. The others go on.
     give_up_victim();
     is_halfway_ = false;
     return true;
@@ -209,14 +210,13 @@ Status Reclaimer::flush(BatchEncoder& encoder) {
   for (std::size_t i = 0; i < encoder.count(); ++i) {
     const BatchRecord& record = encoder.record(i);
     if (!record.value) {
-      moved_->erasure_size += record.key.size() + 3;
+      moved_->erasure_size += record.key.size() + kErasureSize;
       continue;
     }
     state_.move(record.key, gathered_places_[i],
                 {.slot = moved_->slot,
                  .offset_unit = static_cast<std::uint32_t>(encoder.offset(i) / Location::kUnit),
-                 .value_size = static_cast<std::uint32_t>(record.value->size()),
-                 .verified = true});
+                 .value_size = static_cast<std::uint32_t>(record.value->size())});
   }
   victim_->moved_from = true;
   victim_->last_death = std::max(victim_->last_death, state_.current_sequence());

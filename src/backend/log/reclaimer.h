@@ -12,6 +12,7 @@
 // One thread at a time, the same as the Checkpointer's.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -109,7 +110,7 @@ class Reclaimer {
   Checkpointer& checkpointer_;
   bool can_punch_ = true;
   bool has_measured_ = false;
-  std::uint64_t copied_size_ = 0;
+  std::atomic<std::uint64_t> copied_size_ = 0;
 
   // The segment that is being cleared, and how far that has come.
   SegmentRef victim_;

@@ -33,6 +33,10 @@ Result<SegmentRef> open_segment(Vfs& vfs, const std::string& path, OpenMode mode
                                   path, header->segment_id));
   }
   VARVE_ASSIGN(const std::uint64_t size, file->size());
+  if (size > kSegmentSizeMax) {
+    return corruption(
+        fmt::format("{}: {} bytes, and a segment has {} at the most", path, size, kSegmentSizeMax));
+  }
   auto segment = std::make_shared<Segment>(std::move(file), *header);
   segment->file_size = size;
   return segment;

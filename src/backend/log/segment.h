@@ -61,7 +61,9 @@ struct Segment {
   std::vector<bool> punched_blocks;
 
   // What it occupies on the disk.
-  std::uint64_t allocated_size() const noexcept { return file_size - punched_size; }
+  std::uint64_t allocated_size() const noexcept {
+    return file_size > punched_size ? file_size - punched_size : 0;
+  }
   std::uint64_t dead_size() const noexcept {
     const std::uint64_t kept = live_size + erasure_size + punched_size;
     return used_end > kept ? used_end - kept : 0;

@@ -1,5 +1,7 @@
 #include "backend/log/segment_files.h"
 
+#include <chrono>
+#include <exception>
 #include <random>
 
 #include "base/endian.h"
@@ -12,8 +14,13 @@ namespace varve::log {
 namespace {
 
 std::uint64_t random_seed() {
-  std::random_device device;
-  return std::uint64_t{device()} << 32 | device();
+  try {
+    std::random_device device;
+    return std::uint64_t{device()} << 32 | device();
+  } catch (const std::exception&) {
+    // No source of them: salts only need to differ from life to life.
+    return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+  }
 }
 
 // A hash of the segment's number: no two segments of a log share it.

@@ -4,11 +4,6 @@
 
 namespace varve::log {
 
-std::optional<std::uint64_t> SnapshotList::oldest() const {
-  if (held_.empty()) return std::nullopt;
-  return held_.front().sequence;
-}
-
 SnapshotList::Handle SnapshotList::hold(std::uint64_t sequence) {
   return held_.insert(held_.end(), Held{sequence, {}});
 }

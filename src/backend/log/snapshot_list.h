@@ -28,8 +28,7 @@ class SnapshotList {
   using Handle = std::list<Held>::iterator;
 
   bool empty() const noexcept { return held_.empty(); }
-  // Of the oldest one; they are in their order.
-  std::optional<std::uint64_t> oldest() const;
+  // Oldest first.
   const std::list<Held>& all() const noexcept { return held_; }
 
   Handle hold(std::uint64_t sequence);

@@ -1,6 +1,8 @@
 #include "backend/log/upkeep.h"
 
 #include <algorithm>
+#include <string>
+#include <system_error>
 
 #include "base/guarded.h"
 #include "base/try.h"
@@ -28,11 +30,17 @@ Upkeep::Upkeep(const LogOptions& options, SegmentFiles& files, LogState& state, 
       checkpointer_(options, files, state, writer),
       reclaimer_(options, files, state, writer, checkpointer_) {}
 
-void Upkeep::start(const Recovered& recovered) {
+Status Upkeep::start(const Recovered& recovered) {
   checkpointer_.start(recovered.known_generation, recovered.generation != 0);
   reclaimer_.start(recovered);
   if (options_.background) checkpointer_.set_pause([this] { pause(kCheckpointPause); });
-  if (options_.background) thread_ = std::thread([this] { run(); });
+  if (!options_.background) return {};
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& failure) {
+    return io_error(std::string("no thread for the upkeep of a log: ") + failure.what());
+  }
+  return {};
 }
 
 void Upkeep::stop() noexcept {
@@ -109,8 +117,17 @@ void Upkeep::wait(std::chrono::milliseconds longest) {
 }
 
 void Upkeep::pause(std::chrono::milliseconds time) {
-  std::unique_lock lock(wake_mutex_);
-  wake_.wait_for(lock, time, [this] { return is_stopping_; });
+  // Batches that are to be durable in time do not wait for it to be over.
+  const auto until = std::chrono::steady_clock::now() + time;
+  for (auto now = until - time; now < until; now = std::chrono::steady_clock::now()) {
+    const auto deadline = writer_.sync_deadline();
+    if (deadline && *deadline <= now) (void)writer_.sync();
+    std::unique_lock lock(wake_mutex_);
+    wake_.wait_until(lock, deadline && *deadline > now ? std::min(until, *deadline) : until,
+                     [this] { return is_woken_ || is_stopping_; });
+    if (is_stopping_) return;
+    is_woken_ = false;
+  }
 }
 
 void Upkeep::run() noexcept {

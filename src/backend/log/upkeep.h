@@ -19,7 +19,7 @@ class Upkeep {
   Upkeep(const LogOptions& options, SegmentFiles& files, LogState& state, LogWriter& writer);
   ~Upkeep() { stop(); }
 
-  void start(const Recovered& recovered);
+  Status start(const Recovered& recovered);
   // Waits for what is under way.
   void stop() noexcept;
 

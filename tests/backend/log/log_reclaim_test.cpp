@@ -32,7 +32,7 @@ TEST(SnapshotListTest, EachSeesTheFirstPlaceThatWasKeptSinceItWasTaken) {
   EXPECT_EQ(list.find(young, key("a")), std::optional(at(3)));
   ASSERT_TRUE(list.find(old, key("b")));
   EXPECT_EQ(*list.find(old, key("b")), std::nullopt) << "it was not there";
-  EXPECT_EQ(list.oldest(), 1u);
+  EXPECT_EQ(list.all().front().sequence, 1u);
 }
 
 TEST(SnapshotListTest, WhatAYoungerOneKeptOutlivesItForTheOlder) {
