@@ -74,6 +74,41 @@ TEST(LogMemory, ABatchIsThereOrNotOrSaidToBeUncertain) {
   });
 }
 
+// New keys, and a snapshot that wants to remember old ones, take memory when the batch is on the
+// disk already: half of it must not become all there is.
+TEST(LogMemory, ABatchOfNewKeysIsNeverTakenInByHalves) {
+  const sim::DiskImage image = made_log();
+  WriteBatch batch = one("key3", text_of(900));
+  for (int i = 0; i < 40; ++i) {
+    batch.put(as_byte_view("new" + std::to_string(i) + "/0"), Bytes::copy_of("x"));
+  }
+  bool was_uncertain = false;
+  for_every_failure([&](std::size_t i) {
+    SCOPED_TRACE(i);
+    sim::SimDisk disk(image);
+    disk.set_recording(false);
+    auto backend = log::open_log(disk, "log", small_log_options()).value();
+    auto held = backend->snapshot().value();
+    std::optional<WriteResult> result;
+    {
+      const AllocationFailure failure(i);
+      result.emplace(backend->write(batch));
+    }
+    was_uncertain = was_uncertain || result->outcome() == WriteOutcome::uncertain;
+    EXPECT_EQ(value_at(*backend, "new0/0") == "x", result->ok());
+    held.reset();
+    backend.reset();
+    backend = log::open_log(disk, "log", small_log_options()).value();
+    const std::string first = value_at(*backend, "new0/0");
+    for (int k = 0; k < 40; ++k) {
+      EXPECT_EQ(value_at(*backend, "new" + std::to_string(k) + "/0"), first) << k;
+    }
+    EXPECT_EQ(value_at(*backend, "key3"), first == "x" ? text_of(900) : text_of(5000, 11));
+    return result->ok();
+  });
+  EXPECT_TRUE(was_uncertain) << "memory never ran out where it matters";
+}
+
 TEST(LogMemory, ReadingFailsAndGoesOn) {
   sim::SimDisk disk(made_log());
   const auto backend = log::open_log(disk, "log", small_log_options()).value();
