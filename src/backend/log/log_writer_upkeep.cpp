@@ -28,7 +28,8 @@ Status LogWriter::start(const Recovered& recovered) {
   } else if (active_ == nullptr || recovered.active_is_damaged || recovered.needs_new_segment) {
     // Nothing is cut off behind damage: somebody may want to look at it.
     if (recovered.active_is_damaged) file_size_ = end_;
-    VARVE_TRY(roll_over(prepared_size()));
+    // Without zeros: somebody waits for the log to open.
+    VARVE_TRY(roll_over(kBlockSize));
   }
   publish();
   // What was published before may say more than is left of a damaged log.
