@@ -242,8 +242,8 @@ struct FileBackendOptions {
   // that is faster than this helps all the same, so that the files stay within their bound.
   std::uint64_t reclaim_size_per_second = 0;
   // Space is reclaimed while the files are larger than so many hundredths of what lives in them,
-  // and a MiB. Less costs more copies: 122 writes about 1.7 bytes for each that is saved.
-  std::uint32_t size_percent_max = 122;
+  // and a MiB. Less costs more copies: 118 writes about 1.8 bytes for each that is saved.
+  std::uint32_t size_percent_max = 118;
 };
 
 // Opens the log in the folder `dir`, which is made if it is not there. One process writes at a

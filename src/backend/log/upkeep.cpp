@@ -15,6 +15,8 @@ using namespace std::chrono_literals;
 // A small batch rarely changes what is due; looking costs more than writing it down.
 constexpr std::uint64_t kUnseenSizeMax = std::uint64_t{256} << 10;
 constexpr int kHelpStepCountMax = 64;
+constexpr std::uint64_t kLargeSize = std::uint64_t{1} << 20;
+constexpr std::uint64_t kPatiencePercent = 10;
 constexpr auto kIdleWait = 1000ms;
 // Between two pieces of a checkpoint, each of which is synced: batches that are synced meanwhile
 // hardly notice.
@@ -102,7 +104,10 @@ void Upkeep::after_write(std::uint64_t size) {
     is_woken_ = true;
   }
   wake_.notify_one();
-  const std::uint64_t limit = options_.user.size_percent_max;
+  // Behind a small batch the thread has nearly always time enough, and whoever saves a few chunks
+  // should not wait for it.
+  const std::uint64_t patience = size < kLargeSize ? kPatiencePercent : 0;
+  const std::uint64_t limit = options_.user.size_percent_max + patience;
   // What was just written has left the thread no time: only if it was too much before does the
   // thread not keep up. A failure here is the thread's to meet again; the batch is written.
   if (!is_seen && reclaimer_.is_over(limit, unseen_size)) (void)run_all(limit);
