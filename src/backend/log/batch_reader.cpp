@@ -57,14 +57,18 @@ Result<Bytes> read_value(const File& file, ByteView key, std::uint64_t offset,
                   file.path(), value_size, offset, found, stored));
 }
 
+Result<bool> has_value(const File& file, const DirectoryEntry& entry, std::uint64_t salt) {
+  const auto value = read_value(file, entry.key, entry.offset, entry.value_size, salt);
+  if (!value && value.error().code() != ErrorCode::corruption) return value.error();
+  // A stale value with a checksum that fits itself is not the one of this batch.
+  return value && value_checksum(entry.key, *value, salt, entry.offset) == entry.checksum;
+}
+
 Result<bool> has_all_values(const File& file, const Batch& batch, std::uint64_t salt) {
   for (const DirectoryEntry& entry : batch.entries) {
     if (entry.erases) continue;
-    const auto value = read_value(file, entry.key, entry.offset, entry.value_size, salt);
-    if (!value && value.error().code() != ErrorCode::corruption) return value.error();
-    // A stale value with a checksum that fits itself is not the one of this batch.
-    if (!value || value_checksum(entry.key, *value, salt, entry.offset) != entry.checksum)
-      return false;
+    VARVE_ASSIGN(const bool is_there, has_value(file, entry, salt));
+    if (!is_there) return false;
   }
   return true;
 }

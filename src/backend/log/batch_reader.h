@@ -32,6 +32,8 @@ Result<std::optional<Batch>> find_batch(const File& file, std::uint64_t file_siz
 Result<Bytes> read_value(const File& file, ByteView key, std::uint64_t offset,
                          std::uint32_t value_size, std::uint64_t salt);
 
+// Whether the value of a put is there as its batch says.
+Result<bool> has_value(const File& file, const DirectoryEntry& entry, std::uint64_t salt);
 // Whether all values of a batch have their checksums: whether it was written to its end.
 Result<bool> has_all_values(const File& file, const Batch& batch, std::uint64_t salt);
 

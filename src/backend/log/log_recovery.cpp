@@ -19,9 +19,7 @@ std::uint64_t erasure_cost(const DirectoryEntry& entry) { return entry.key.size(
 
 // A copy that was being carried over when the power went, or an original that was given back.
 bool is_whole(const Segment& segment, const DirectoryEntry& entry) {
-  const auto value =
-      read_value(*segment.file, entry.key, entry.offset, entry.value_size, segment.salt);
-  return value && value_checksum(entry.key, *value, segment.salt, entry.offset) == entry.checksum;
+  return has_value(*segment.file, entry, segment.salt).value_or(false);
 }
 
 class Recovery {
