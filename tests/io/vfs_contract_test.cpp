@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "io/deferred_file.h"
 #include "io/path.h"
 #include "io/sim/sim_disk.h"
 #include "io/vfs.h"
@@ -363,6 +364,31 @@ TEST_P(VfsContract, AClosedFileRefusesEverything) {
   EXPECT_EQ(code(file->truncate(0)), ErrorCode::invalid_argument);
   EXPECT_EQ(code(file->punch_hole(0, 0)), ErrorCode::invalid_argument);
   EXPECT_EQ(code(file->map(0, 0)), ErrorCode::invalid_argument);
+}
+
+// Beside a File of its own kind it must be the same to whoever uses it.
+TEST_P(VfsContract, AFileThatIsOpenedWhenItIsFirstUsed) {
+  DeferredFile absent(vfs(), path("f"), OpenMode::write);
+  EXPECT_EQ(code(absent.size()), ErrorCode::not_found);
+  put("f", "abc");
+  EXPECT_EQ(absent.size().value(), 3u) << "what is there by then";
+
+  DeferredFile file(vfs(), path("f"), OpenMode::write);
+  EXPECT_EQ(file.path(), path("f"));
+  ASSERT_TRUE(file.write_at(1, as_byte_view("xyz")));
+  EXPECT_EQ(file.read_all(100)->text(), "axyz");
+  ASSERT_TRUE(file.extend_written(8192));
+  ASSERT_TRUE(file.sync_data());
+  ASSERT_TRUE(file.sync_all());
+  EXPECT_EQ(file.map(0, 4)->text(), "axyz");
+  ASSERT_TRUE(vfs().remove(path("f")));
+  EXPECT_EQ(file.size().value(), 8192u) << "opened before its name went";
+  ASSERT_TRUE(file.truncate(2));
+  EXPECT_EQ(file.read_all(100)->text(), "ax");
+  EXPECT_TRUE(file.close());
+  EXPECT_FALSE(file.size());
+
+  EXPECT_TRUE(DeferredFile(vfs(), path("none"), OpenMode::read).close()) << "it was never opened";
 }
 
 }  // namespace

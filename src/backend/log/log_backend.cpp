@@ -116,6 +116,8 @@ Status LogBackend::create() {
   // Segments of a creation that failed are not gone on with: their names may not be durable, and
   // could not be made so any more.
   VARVE_ASSIGN(const std::vector<std::uint64_t> ids, files_.list());
+  // Nor may a checkpoint that somebody removed come back and name them.
+  if (!ids.empty()) VARVE_TRY(files_.vfs().sync_dir(files_.dir()));
   for (const std::uint64_t id : ids) (void)files_.remove(id);
   files_.set_identity(files_.new_log_id(), ids.empty() ? 1 : ids.back() + 1);
   VARVE_ASSIGN(const SegmentRef first, files_.create(SegmentKind::log, options_.prepared_size_min));

@@ -117,6 +117,8 @@ struct ControlRecord {
   std::uint64_t horizon = 0;
   // The log was closed in good order, and `durable_sequence` is its last batch.
   bool clean = false;
+  // A segment that is durable under its name and waits for its first batch; 0 if there is none.
+  std::uint64_t ready_segment_id = 0;
 };
 inline constexpr std::size_t kControlRecordSize = 64;
 Bytes encode_control(const ControlRecord& record);

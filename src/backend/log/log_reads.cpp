@@ -213,6 +213,18 @@ Result<RangePage> LogState::range(const RangeQuery& query, const At& at) {
 Result<std::vector<Error>> LogState::verify() {
   std::vector<Error> problems;
   const HeldSnapshot held(*this);
+  std::vector<SegmentRef> segments;
+  {
+    const std::shared_lock lock(mutex_);
+    segments = segments_;
+  }
+  for (const SegmentRef& segment : segments) {
+    if (segment == nullptr || segment->file == nullptr) continue;
+    if (const Status checked = check_header(*segment); !checked) {
+      problems.push_back(checked.error().with_context(
+          "the header of a segment, without which its values are found by the checkpoint alone"));
+    }
+  }
   RangeQuery query;
   query.count_max = 256;
   for (std::optional<Bytes> from = Bytes(); from;) {

@@ -69,6 +69,7 @@ class Recovery {
   std::uint64_t published(std::uint64_t log_id) {
     if (!published_ || published_->log_id != log_id) return 0;
     if (options_.published_only) sequence_max_ = published_->durable_sequence;
+    ready_segment_id_ = published_->ready_segment_id;
     return published_->durable_sequence;
   }
 
@@ -85,8 +86,9 @@ class Recovery {
     out_ = std::move(empty);
     state_.clear();
   }
-  // A segment the checkpoint names; one that is lost leaves its place.
-  Status add_known(const CheckpointSegment& known);
+  // A segment the checkpoint names; one that is lost leaves its place. The log goes on in one that
+  // is in use.
+  Status add_known(const CheckpointSegment& known, bool is_in_use);
   Status from_segments();
   // Nothing was ever written to it.
   bool is_unfinished();
@@ -103,6 +105,7 @@ class Recovery {
   std::vector<std::uint64_t> ids_;
   std::optional<ControlRecord> published_;
   std::optional<std::uint64_t> sequence_max_;
+  std::uint64_t ready_segment_id_ = 0;
   // Without a checkpoint: which version of a key moved segments hold.
   std::unordered_map<std::string, std::uint64_t> moved_versions_;
   bool is_rebuilding_ = false;
@@ -133,11 +136,16 @@ void Recovery::apply(const SegmentRef& segment, const Batch& batch) {
   segment->used_end = batch.end();
 }
 
-Status Recovery::add_known(const CheckpointSegment& known) {
-  auto opened = open(known.id);
-  if (opened && (*opened)->salt != known.salt) {
-    opened = corruption(
-        fmt::format("{}: another segment under its name", files_.segment_path(known.id)));
+Status Recovery::add_known(const CheckpointSegment& known, bool is_in_use) {
+  const SegmentHeader header{
+      .log_id = out_.log_id, .segment_id = known.id, .salt = known.salt, .kind = known.kind};
+  auto opened = open_known_segment(files_.vfs(), files_.segment_path(known.id), mode(), header);
+  // The others are looked at when something is read from them.
+  if (opened && is_in_use) {
+    const Status checked = check_header(**opened);
+    if (!checked && checked.error().code() != ErrorCode::corruption) return checked;
+    // What it should say is known. What is not in it is found out by its batches and values.
+    if (!checked) problem(checked.error());
   }
   SegmentRef segment;
   if (opened) {
@@ -145,7 +153,6 @@ Status Recovery::add_known(const CheckpointSegment& known) {
   } else if (opened.error().code() == ErrorCode::not_found ||
              opened.error().code() == ErrorCode::corruption) {
     problem(opened.error().with_context("a segment is lost, and every value in it"));
-    const SegmentHeader header{.segment_id = known.id, .salt = known.salt, .kind = known.kind};
     segment = std::make_shared<Segment>(nullptr, header);
     segment->damaged = true;
   } else {
@@ -179,7 +186,7 @@ Status Recovery::from_checkpoint(Checkpoint checkpoint) {
   if (sequence_max_) sequence_max_ = std::max(*sequence_max_, head.needed_sequence);
   SegmentRef tail;
   for (const CheckpointSegment& known : head.segments) {
-    VARVE_TRY(add_known(known));
+    VARVE_TRY(add_known(known, known.kind == SegmentKind::log && known.id >= head.tail_segment_id));
     if (known.id == head.tail_segment_id) tail = state_.segments()[known.slot];
   }
   // Counted now, since applying batches counts on from there.
@@ -347,6 +354,8 @@ Status Recovery::walk(LogWalk& log, const std::vector<SegmentRef>& segments, std
   // Written over in place, a batch that is the very same as a dropped one would bring back those
   // behind it.
   out_.needs_new_segment = log.dropped_behind() || log.dropped_tail();
+  // Without a header, only a checkpoint would know what the next batches are.
+  if (out_.active != nullptr && !check_header(*out_.active)) out_.needs_new_segment = true;
   const std::uint64_t wanted =
       sequence_max_ ? std::min(*sequence_max_, log.known_durable()) : log.known_durable();
   if (log.sequence() < wanted) {
@@ -380,6 +389,7 @@ Status Recovery::walk(LogWalk& log, const std::vector<SegmentRef>& segments, std
     }
     if (is_behind && out_.spare == nullptr) {
       out_.spare = segment;
+      out_.spare_is_ready = segment->id == ready_segment_id_;
     } else {
       out_.leftovers.push_back(segment->id);
     }

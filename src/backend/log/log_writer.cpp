@@ -10,7 +10,6 @@
 #include "base/try.h"
 
 namespace varve::log {
-namespace {}  // namespace
 
 Status LogWriter::check_latch() const {
   if (!is_latched_) return {};
@@ -29,10 +28,14 @@ Error LogWriter::latch(Error error) {
 void LogWriter::publish() noexcept {
   // Not for the batch's sake, which is durable whatever happens here, memory running out included:
   // readers would only learn of it later.
-  (void)or_out_of_memory([&] {
-    return control_.publish(
-        {.log_id = files_.log_id(), .durable_sequence = durable_sequence_, .horizon = horizon_});
-  });
+  (void)or_out_of_memory([&] { return control_.publish(control_record()); });
+}
+
+ControlRecord LogWriter::control_record() const {
+  return {.log_id = files_.log_id(),
+          .durable_sequence = durable_sequence_,
+          .horizon = horizon_,
+          .ready_segment_id = spare_ != nullptr ? spare_->id : 0};
 }
 
 std::uint64_t LogWriter::prepared_size() const {
@@ -256,10 +259,9 @@ Status LogWriter::close() {
   const std::lock_guard lock(mutex_);
   VARVE_TRY(check_latch());
   VARVE_TRY(sync_active());
-  return control_.publish({.log_id = files_.log_id(),
-                           .durable_sequence = durable_sequence_,
-                           .horizon = horizon_,
-                           .clean = true});
+  ControlRecord record = control_record();
+  record.clean = true;
+  return control_.publish(record);
 }
 
 std::optional<LogWriter::Clock::time_point> LogWriter::sync_deadline() const {

@@ -98,6 +98,7 @@ class LogWriter {
   // Makes readers of this process see what was encoded. Latches if memory runs out.
   Status apply(const BatchEncoder& encoder, const BatchHeader& header, std::uint64_t end);
   void fill_encoder(const WriteBatch& batch);
+  ControlRecord control_record() const;
   void publish() noexcept;
   Error latch(Error error);
 

@@ -24,6 +24,10 @@ Status LogWriter::start(const Recovered& recovered) {
     unsure_count_ = recovered.unsure_count;
     // The file may be one whose sync failed: its pages can be read, and a sync of them would
     // say that all is well, and still they are not on the disk.
+    // First of all nobody takes the segment for an empty one any more, whatever comes of this.
+    if (recovered.uses_spare() && control_.publish(control_record())) spare_ = recovered.spare;
+    // Nobody waits for zeros to be cut off: upkeep does that.
+    file_size_ = end_;
     VARVE_TRY(write_again(nullptr, sequence_));
   } else if (active_ == nullptr || recovered.active_is_damaged || recovered.needs_new_segment) {
     // Nothing is cut off behind damage: somebody may want to look at it.
@@ -122,6 +126,7 @@ bool LogWriter::set_spare(SegmentRef spare) {
   const std::lock_guard lock(mutex_);
   const bool is_overtaken = active_ != nullptr && spare->id < active_->id;
   if (spare_ != nullptr || is_overtaken) return false;
+  // Published with the next batch.
   spare_ = std::move(spare);
   return true;
 }
@@ -134,8 +139,7 @@ std::uint64_t LogWriter::spare_size() const {
 Status LogWriter::publish_horizon() {
   const std::lock_guard lock(mutex_);
   horizon_ = durable_sequence_;
-  return control_.publish(
-      {.log_id = files_.log_id(), .durable_sequence = durable_sequence_, .horizon = horizon_});
+  return control_.publish(control_record());
 }
 
 }  // namespace varve::log

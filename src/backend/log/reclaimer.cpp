@@ -80,8 +80,21 @@ bool Reclaimer::is_over(std::uint64_t percent_max, std::uint64_t new_size) const
 
 void Reclaimer::start(const Recovered& recovered) {
   // Used under another name: that its own one is durable cannot be told.
-  recyclable_ = recovered.spare;
+  if (!recovered.uses_spare()) recyclable_ = recovered.spare;
   doomed_ = recovered.leftovers;
+  if (recovered.unsure_count != 0) untrimmed_ = recovered.active;
+}
+
+void Reclaimer::trim() {
+  const SegmentRef segment = std::exchange(untrimmed_, nullptr);
+  if (segment == nullptr) return;
+  std::uint64_t size = 0;
+  {
+    const std::shared_lock lock(state_.mutex());
+    size = segment->file_size;
+  }
+  // If it fails, they stay until the segment goes.
+  (void)segment->file->truncate(size);
 }
 
 void Reclaimer::measure_holes() {
@@ -117,6 +130,7 @@ Status Reclaimer::remove_doomed() {
 
 Result<bool> Reclaimer::step(std::uint64_t percent_max) {
   copied_size_ = 0;
+  trim();
   VARVE_TRY(remove_doomed());
   if (!has_measured_) measure_holes();
   const Sizes now = sizes();
@@ -149,10 +163,15 @@ Result<bool> Reclaimer::step(std::uint64_t percent_max) {
 Result<bool> Reclaimer::free_segments(const Pins& pins) {
   std::vector<SegmentRef> gone;
   {
-    const std::unique_lock lock(state_.mutex());
+    const std::shared_lock lock(state_.mutex());
     state_.for_each_segment([&](const SegmentRef& segment) {
       if (segment->file != nullptr && may_go(pins, *segment)) gone.push_back(segment);
     });
+  }
+  // Somebody who found something in it may be about to open it, by its name.
+  std::erase_if(gone, [](const SegmentRef& segment) { return !segment->file->size(); });
+  {
+    const std::unique_lock lock(state_.mutex());
     for (const SegmentRef& segment : gone) state_.remove(*segment);
   }
   for (SegmentRef& segment : gone) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/try.h"
+#include "io/deferred_file.h"
 
 namespace varve::log {
 
@@ -21,25 +22,56 @@ const std::byte* Segment::map(std::uint64_t size) {
   return mapping_.data();
 }
 
+namespace {
+
+Result<SegmentHeader> read_header(const File& file) {
+  std::byte block[kSegmentHeaderSize];
+  VARVE_ASSIGN(const std::size_t got, file.read_at(0, block));
+  auto header = decode_segment_header({block, got});
+  if (!header) return header.error().with_context(file.path());
+  return header;
+}
+
+Status check_size(const std::string& path, std::uint64_t size) {
+  if (size <= kSegmentSizeMax) return {};
+  return corruption(
+      fmt::format("{}: {} bytes, and a segment has {} at the most", path, size, kSegmentSizeMax));
+}
+
+}  // namespace
+
 Result<SegmentRef> open_segment(Vfs& vfs, const std::string& path, OpenMode mode,
                                 std::uint64_t expected_id) {
   VARVE_ASSIGN(auto file, vfs.open(path, mode));
-  std::byte block[kSegmentHeaderSize];
-  VARVE_ASSIGN(const std::size_t got, file->read_at(0, block));
-  const auto header = decode_segment_header({block, got});
-  if (!header) return header.error().with_context(path);
-  if (header->segment_id != expected_id) {
+  VARVE_ASSIGN(const SegmentHeader header, read_header(*file));
+  if (header.segment_id != expected_id) {
     return corruption(fmt::format("{}: this is segment {:x} of a log under the name of another",
-                                  path, header->segment_id));
+                                  path, header.segment_id));
   }
   VARVE_ASSIGN(const std::uint64_t size, file->size());
-  if (size > kSegmentSizeMax) {
-    return corruption(
-        fmt::format("{}: {} bytes, and a segment has {} at the most", path, size, kSegmentSizeMax));
-  }
-  auto segment = std::make_shared<Segment>(std::move(file), *header);
+  VARVE_TRY(check_size(path, size));
+  auto segment = std::make_shared<Segment>(std::move(file), header);
   segment->file_size = size;
   return segment;
+}
+
+Result<SegmentRef> open_known_segment(Vfs& vfs, const std::string& path, OpenMode mode,
+                                      const SegmentHeader& header) {
+  VARVE_ASSIGN(const FileInfo info, vfs.info(path));
+  if (info.kind != FileKind::file) return corruption(path + ": not a file");
+  VARVE_TRY(check_size(path, info.size));
+  auto segment = std::make_shared<Segment>(std::make_unique<DeferredFile>(vfs, path, mode), header);
+  segment->file_size = info.size;
+  return segment;
+}
+
+Status check_header(const Segment& segment) {
+  VARVE_ASSIGN(const SegmentHeader header, read_header(*segment.file));
+  if (header.log_id == segment.log_id && header.segment_id == segment.id &&
+      header.salt == segment.salt && header.kind == segment.kind) {
+    return {};
+  }
+  return corruption(segment.file->path() + ": the header is that of another segment");
 }
 
 }  // namespace varve::log

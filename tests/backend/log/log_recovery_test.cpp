@@ -67,6 +67,61 @@ log::LogOptions without_upkeep() {
   return options;
 }
 
+// Opening waits for every sync: one is what it takes to write a batch once more.
+TEST(LogRecovery, ABatchThatWasInFlightIsWrittenAgainWithOneSync) {
+  LogOnDisk world(without_upkeep());
+  world.options.user.durability.kind = Durability::Kind::none;
+  world.open();
+  world.put("a", 3000);
+  ASSERT_TRUE(world.log->sync()) << "which tells of the segment that is ready";
+  world.put("b", 3000);
+  world.drop();
+  const std::size_t before = world.disk.log().size();
+  const std::uint64_t next_segment_id = log::SegmentFiles(world.disk, "log", 1).list()->back() + 1;
+  world.open();
+  EXPECT_EQ(world.log->open_report().problems.size(), 0u);
+  std::size_t sync_count = 0;
+  std::size_t other_count = 0;
+  const sim::OpLog ops = world.disk.log();
+  for (std::size_t i = before; i < ops.size(); ++i) {
+    sync_count += ops[i].is_sync() ? 1 : 0;
+    other_count += ops[i].kind != sim::OpKind::read && ops[i].kind != sim::OpKind::write &&
+                           ops[i].kind != sim::OpKind::set_size && !ops[i].is_sync()
+                       ? 1
+                       : 0;
+  }
+  EXPECT_EQ(sync_count, 1u);
+  EXPECT_EQ(other_count, 0u) << "nothing is created, renamed or removed";
+  EXPECT_EQ(log::SegmentFiles(world.disk, "log", 1).list()->back() + 1, next_segment_id);
+  world.put("c", 3000);
+  world.reopen();
+}
+
+// A segment that is used once is not ready any more, whatever becomes of what is written to it.
+TEST(LogRecovery, ASegmentIsReadyOnce) {
+  LogOnDisk world(without_upkeep());
+  world.options.user.durability.kind = Durability::Kind::none;
+  world.open();
+  world.put("a", 3000);
+  ASSERT_TRUE(world.log->sync());
+  world.put("b", 3000);
+  world.drop();
+  // The batch that is written again does not get to the disk.
+  for (std::uint64_t n = 1;; ++n) {
+    ASSERT_LT(n, 100u);
+    sim::SimDisk disk(world.disk.image());
+    disk.set_fault(sim::Fault{.op_number = n, .from_then_on = true, .effect = sim::Effect::all});
+    const bool is_open = log::open_log(disk, "log", world.options).has_value();
+    disk.set_fault(std::nullopt);
+    const auto again = log::open_log(disk, "log", world.options);
+    ASSERT_TRUE(again) << again.error().message();
+    for (const auto& [key, value] : world.expected) {
+      EXPECT_EQ((*again)->get(as_byte_view(key)).value(), value) << key << ", fault " << n;
+    }
+    if (is_open) break;
+  }
+}
+
 // Whether it is whole counts only as long as nobody knows that it is durable: its dead values are
 // given back like any others.
 TEST(LogRecovery, GoesOnBehindABatchThatWasWrittenAgainAndHasHolesNow) {

@@ -51,7 +51,13 @@ void expect_pages_agree(const Backend& backend, const State& read, const Left& l
   }
   EXPECT_EQ(error_count, left.damaged.size());
   EXPECT_EQ(page->entries.size(), read.size() + left.damaged.size());
-  EXPECT_EQ(backend.verify().value().size(), left.damaged.size());
+  const std::vector<Error> problems = backend.verify().value();
+  const auto header_count =
+      std::count_if(problems.begin(), problems.end(), [](const Error& problem) {
+        return problem.message().find("the header of a segment") != std::string::npos;
+      });
+  EXPECT_EQ(problems.size() - static_cast<std::size_t>(header_count), left.damaged.size());
+  EXPECT_LE(header_count, 1) << "one file was changed";
 }
 
 }  // namespace
