@@ -132,6 +132,9 @@ struct RangeQuery {
   std::uint64_t size_max = 64u << 20;
   // False: sizes alone; no value is read.
   bool values = true;
+  // If set, a value is its first so many bytes as they lie there, compared with no checksum: what
+  // heads say, for listings, and what is left of values that are damaged.
+  std::optional<std::uint64_t> raw_size_max = {};
 };
 
 struct RangeEntry {

@@ -51,7 +51,7 @@ Result<RangePage> MemoryView::range(const RangeQuery& query) const {
     if (bounds.empty()) return std::move(page).take();
     version_->map.visit_from(bounds.first.text(), [&](const MemoryKey& key, const Bytes& value) {
       if (bounds.is_past(key.bytes) || !page.has_room()) return false;
-      page.add(key.bytes, value.size(), query.values ? value : Bytes());
+      page.add(key.bytes, value.size(), query.values ? part_of(value, query) : Bytes());
       return true;
     });
     return std::move(page).take();

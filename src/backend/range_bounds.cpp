@@ -53,7 +53,7 @@ bool RangePageBuilder::has_room() {
 
 void RangePageBuilder::add(Bytes key, std::uint64_t value_size, Result<Bytes> value) {
   page_.entries.push_back({std::move(key), value_size, std::move(value)});
-  size_ += value_size;
+  size_ += query_.raw_size_max ? std::min(*query_.raw_size_max, value_size) : value_size;
 }
 
 // Not in the header: GCC 12 with the sanitizers would take `next`, moved while it is not set, for

@@ -37,6 +37,12 @@ Result<RangeBounds> range_bounds(const RangeQuery& query);
 // nullopt if there is none such, so that no key is above them. Throws std::bad_alloc.
 std::optional<Bytes> prefix_end(ByteView prefix);
 
+// The part of a value the query wants.
+inline Bytes part_of(const Bytes& value, const RangeQuery& query) {
+  if (!query.raw_size_max || *query.raw_size_max >= value.size()) return value;
+  return value.slice(0, static_cast<std::size_t>(*query.raw_size_max));
+}
+
 // One page while it is filled. Throws std::bad_alloc.
 class RangePageBuilder {
  public:

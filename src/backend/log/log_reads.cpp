@@ -86,6 +86,14 @@ Result<Bytes> LogState::read(const Found& found, ByteView key, bool checks) cons
   return value;
 }
 
+Result<Bytes> LogState::read_raw(const Found& found, std::uint64_t size_max) {
+  const std::uint64_t size = std::min<std::uint64_t>(found.location.value_size, size_max);
+  Buffer part(static_cast<std::size_t>(size));
+  VARVE_TRY(
+      found.segment->file->read_exactly(found.location.offset() + kValueHeaderSize, part.span()));
+  return std::move(part).freeze();
+}
+
 Result<std::optional<Bytes>> LogState::get(ByteView key, const At& at) const {
   Result<std::optional<Found>> found = std::nullopt;
   {
@@ -192,9 +200,12 @@ Result<RangePage> LogState::range_at(const RangeQuery& query, const At& at, bool
     for (auto& [item, found] : looked_at) {
       if (!page.has_room()) return std::move(page).take();
       Result<Bytes> value = Bytes();
-      if (query.values) {
-        value = found ? read(*found, item.key, checks)
-                      : Result<Bytes>(found.error().with_context(printable_key(item.key)));
+      if (query.values && !found) {
+        value = found.error().with_context(printable_key(item.key));
+      } else if (query.values && query.raw_size_max) {
+        value = read_raw(*found, *query.raw_size_max);
+      } else if (query.values) {
+        value = read(*found, item.key, checks);
       }
       page.add(item.key, item.location.value_size, std::move(value));
     }

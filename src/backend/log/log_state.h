@@ -104,6 +104,7 @@ class LogState {
   // With `checks`, values that were found good before are checked once more.
   Result<RangePage> range_at(const RangeQuery& query, const At& at, bool checks = false);
   Result<Bytes> read(const Found& found, ByteView key, bool checks = false) const;
+  static Result<Bytes> read_raw(const Found& found, std::uint64_t size_max);
 
   struct Item {
     Bytes key;

@@ -106,5 +106,26 @@ TEST_P(BackendContract, BoundsMayBeLongerThanAnyKey) {
   EXPECT_EQ(walk(backend(), {.count_max = 1}).size(), 1u);
 }
 
+TEST_P(BackendContract, OfValuesTheirFirstBytesAreShown) {
+  must({{"a", ""}, {"b", "xy"}, {"c", std::string(30, 'z')}});
+  for (const bool held : {false, true}) {
+    const auto snapshot = backend().snapshot();
+    const ReadView& view = held ? **snapshot : static_cast<const ReadView&>(backend());
+    const auto heads = view.range({.raw_size_max = 3});
+    ASSERT_TRUE(heads) << heads.error().message();
+    ASSERT_EQ(heads->entries.size(), 3u);
+    EXPECT_EQ(heads->entries[0].value->text(), "");
+    EXPECT_EQ(heads->entries[1].value->text(), "xy");
+    EXPECT_EQ(heads->entries[2].value->text(), "zzz");
+    EXPECT_EQ(heads->entries[2].value_size, 30u) << "of the whole value";
+    const auto whole = view.range({.prefix = at("c"), .raw_size_max = 1 << 20});
+    EXPECT_EQ(whole->entries.at(0).value->text(), std::string(30, 'z'));
+    const auto none = view.range({.values = false, .raw_size_max = 3});
+    EXPECT_TRUE(none->entries.at(2).value->empty());
+    // What is not shown does not count for the end of a page.
+    EXPECT_EQ(view.range({.size_max = 6, .raw_size_max = 3})->entries.size(), 3u);
+  }
+}
+
 }  // namespace
 }  // namespace varve::test
