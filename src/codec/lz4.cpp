@@ -85,6 +85,10 @@ class Lz4 final : public Compression {
 
 }  // namespace
 
+std::uint32_t lz4_library_version() noexcept {
+  return static_cast<std::uint32_t>(LZ4_versionNumber());
+}
+
 std::unique_ptr<const Compression> make_lz4(int level) { return std::make_unique<Lz4>(level); }
 
 Status lz4_compress_block(ByteView in, int level, ByteWriter& out) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -12,6 +13,9 @@ namespace varve {
 
 // 1 and 2 are the fast compressor, 3 and up the thorough one.
 inline constexpr LevelRange kLz4Levels{.min = 1, .standard = 1, .max = 12};
+
+// Which library compresses. Others read what it writes, but may write other bytes themselves.
+std::uint32_t lz4_library_version() noexcept;
 
 // u32 LE raw size, then one block.
 std::unique_ptr<const Compression> make_lz4(int level);

@@ -202,6 +202,10 @@ class Zstd final : public Compression {
   std::shared_ptr<const ZstdDictionary> dictionary_;
 };
 
+std::uint32_t zstd_library_version() noexcept {
+  return static_cast<std::uint32_t>(ZSTD_versionNumber());
+}
+
 std::unique_ptr<const Compression> make_zstd(int level) {
   return std::make_unique<Zstd>(level, nullptr);
 }

@@ -17,6 +17,9 @@ namespace varve {
 // faster still.
 inline constexpr LevelRange kZstdLevels{.min = -7, .standard = 1, .max = 19};
 
+// Which library compresses. Others read what it writes, but may write other bytes themselves.
+std::uint32_t zstd_library_version() noexcept;
+
 std::unique_ptr<const Compression> make_zstd(int level);
 
 // A dictionary, digested for compressing at one level and for decompressing. It is

@@ -1,0 +1,39 @@
+// Options of the varve format, the default for new saves.
+//
+// They say how what is saved from now on is stored. What is stored already stays as it is and
+// is read whatever the options are, so they may be changed with every opening.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace varve {
+
+// How much time a save may spend on being small. Reading gets slower in the same order, but far
+// less. What is smaller only by a little is stored as it is in every class.
+enum class SpeedClass : std::uint8_t {
+  raw,       // nothing is compressed; reads hand out what is stored, without a copy
+  fast,      // LZ4
+  balanced,  // zstd at its fastest level, with the save's dictionary for small chunks: about half
+             // the size of LZ4 for two to three times its time
+  small,     // zstd at a thorough level, in every way there is: for archives and downloads
+};
+
+struct VarveOptions {
+  SpeedClass speed = SpeedClass::fast;
+
+  // Bytes of one cell, where chunks are arrays of cells of one size: 4 for a pixel of material,
+  // colour, damage and flags. All first bytes are then compressed together, all second bytes, and
+  // so on, where that is smaller. 0 where there are no cells; at most 255. It is a hint: with a
+  // wrong one chunks are larger, never wrong.
+  std::size_t cell_size = 0;
+
+  // Store a chunk as what differs from the generator's, where that is smaller. It then needs the
+  // generator in the same version to be read, and the generator runs on every read of it.
+  bool deltas = true;
+
+  // Learn from the small chunks of the save what they have in common (`balanced` and `small`).
+  bool dictionaries = true;
+};
+
+}  // namespace varve

@@ -1,0 +1,56 @@
+#include "store/varve/payload_sample.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "codec/byte_planes.h"
+#include "codec/lz4.h"
+
+namespace varve {
+namespace {
+
+constexpr std::size_t kStretchCount = 4;
+constexpr std::size_t kSampleSizeMin = 1 << 10;
+constexpr std::size_t kSampleSizeMax = 8 << 10;
+
+std::size_t lz4_size(ByteView in, ByteWriter& scratch) {
+  scratch.clear();
+  const Status done = lz4_compress_block(in, kLz4Levels.standard, scratch);
+  return done ? scratch.size() : in.size();
+}
+
+}  // namespace
+
+PayloadSample sample_payload(ByteView payload, std::size_t stride,
+                             const PayloadWorkspace& workspace) {
+  std::array<std::byte, kSampleSizeMax> sample;
+  const std::size_t cell_size = std::max<std::size_t>(stride, 1);
+  const std::size_t wanted = std::clamp(payload.size() / 128, kSampleSizeMin, kSampleSizeMax);
+  // Whole cells at the places of cells, from one end to the other.
+  const std::size_t stretch_size =
+      std::min(wanted, payload.size()) / kStretchCount / cell_size * cell_size;
+  const std::size_t size = stretch_size * kStretchCount;
+  if (size == 0) return {.expected_size = payload.size()};
+  for (std::size_t i = 0; i < kStretchCount; ++i) {
+    const std::size_t from = (payload.size() - stretch_size) / (kStretchCount - 1) * i;
+    std::memcpy(sample.data() + i * stretch_size, payload.data() + from / cell_size * cell_size,
+                stretch_size);
+  }
+  const ByteView view(sample.data(), size);
+  std::size_t best_size = lz4_size(view, workspace.attempt());
+  PayloadSample result;
+  if (stride >= 2) {
+    Buffer& planes = workspace.expanded();
+    resize_for_overwrite(planes, size);
+    split_byte_planes(view, stride, planes.span());
+    const std::size_t planes_size = lz4_size(planes.view(), workspace.attempt());
+    result.prefers_planes = planes_size < best_size;
+    best_size = std::min(best_size, planes_size);
+  }
+  result.expected_size =
+      static_cast<std::size_t>(static_cast<std::uint64_t>(payload.size()) * best_size / size);
+  return result;
+}
+
+}  // namespace varve
