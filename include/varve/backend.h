@@ -43,6 +43,9 @@ struct BackendTraits {
   std::size_t key_size_max = 255;
   std::uint64_t value_size_max = 0;
   std::uint64_t batch_size_max = 0;  // keys and values of one batch together
+  // Values are compared with checksums that are bound to their keys, so that whoever reads them
+  // need not do it again.
+  bool checks_values = false;
   AtomicScope atomic_scope = AtomicScope::batch;
   std::size_t atomic_prefix_size = 0;
 };

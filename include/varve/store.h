@@ -29,6 +29,8 @@
 
 namespace varve {
 
+class Generator;
+
 // --- What a save holds ---------------------------------------------------------------
 
 struct Entity {
@@ -261,6 +263,12 @@ class Store : public StoreView {
   virtual const StoreDefaults& defaults() const = 0;
   // Said once, by open(); it stays the same.
   virtual OpenReport open_report() const { return {}; }
+
+  // A generator the game has, for a format that stores chunks as what differs from it. Said again
+  // with other ones, the last is used for what is saved from now on, and all of them to read
+  // what was saved before: that is how a game goes on after it changed its generator. Before the
+  // first read and commit. No effect on formats that store whole chunks.
+  virtual void use_generator(std::shared_ptr<const Generator> /*generator*/) {}
 
   // Makes `commit` the next generation, or changes nothing. Records the save already
   // holds byte for byte are not written again; a commit that changes nothing and does not

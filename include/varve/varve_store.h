@@ -6,6 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
+
+#include "varve/backend.h"
+#include "varve/format.h"
 
 namespace varve {
 
@@ -29,11 +34,24 @@ struct VarveOptions {
   std::size_t cell_size = 0;
 
   // Store a chunk as what differs from the generator's, where that is smaller. It then needs the
-  // generator in the same version to be read, and the generator runs on every read of it.
-  bool deltas = true;
+  // generator in the same version to be read, and the generator runs on every save and every read
+  // of it. A generator that changes what it makes without a new version then makes chunks
+  // unreadable, which is why nobody gets this without asking.
+  bool deltas = false;
+
+  // The log the save is kept in.
+  FileBackendOptions file = {};
 
   // Learn from the small chunks of the save what they have in common (`balanced` and `small`).
   bool dictionaries = true;
 };
+
+// The varve format with these options, to be registered under a name of the game's own:
+//
+//   register_format(make_varve_format("mygame", {.speed = SpeedClass::balanced, .cell_size = 4}));
+//   World::open("world", {.format = "mygame"});
+//
+// Saves are the same as those of the format "varve", which has the defaults, and either opens them.
+std::unique_ptr<const Format> make_varve_format(std::string name, const VarveOptions& options);
 
 }  // namespace varve

@@ -14,6 +14,7 @@
 #include "store/format_registry.h"
 #include "store/memory_store.h"
 #include "store/nebula/nebula_store.h"
+#include "varve/varve_store.h"
 
 namespace varve {
 namespace {
@@ -26,6 +27,7 @@ struct Registry {
   Registry() {
     add(make_memory_format());
     add(nebula::make_nebula_format(posix_vfs()));
+    add(make_varve_format("varve", {}));
   }
 
   void add(std::unique_ptr<const Format> format) {

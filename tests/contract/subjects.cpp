@@ -7,6 +7,7 @@
 #include "contract/subject.h"
 #include "io/sim/sim_disk.h"
 #include "store/nebula/nebula_store.h"
+#include "store/varve/varve_format.h"
 #include "support/scratch_dir.h"
 
 namespace varve::test {
@@ -100,6 +101,25 @@ class NebulaSubject final : public StoreSubject {
   int count_ = 0;
 };
 
+class VarveSubject final : public StoreSubject {
+ public:
+  explicit VarveSubject(bool simulated) : simulated_(simulated) { disk_.set_recording(false); }
+  const Format& format() const override { return *format_; }
+  std::string fresh_path() override {
+    const std::string name = "world " + std::to_string(++count_);
+    return simulated_ ? name : dir_.file(name);
+  }
+
+ private:
+  const bool simulated_;
+  ScratchDir dir_;
+  sim::SimDisk disk_;
+  std::unique_ptr<const Format> format_ =
+      make_varve_format(simulated_ ? static_cast<Vfs&>(disk_) : posix_vfs(), "varve",
+                        SaveBackend::file, {.speed = SpeedClass::balanced});
+  int count_ = 0;
+};
+
 }  // namespace
 
 Bytes nebula_payload(RecordKind kind, std::string_view text) {
@@ -118,6 +138,8 @@ std::vector<SubjectMaker> all_subjects() {
       {"middling", [] { return std::make_unique<SimulatedSubject>(middling()); }},
       {"nebula", [] { return std::make_unique<NebulaSubject>(false); }},
       {"nebulasimulated", [] { return std::make_unique<NebulaSubject>(true); }},
+      {"varve", [] { return std::make_unique<VarveSubject>(false); }},
+      {"varvesimulated", [] { return std::make_unique<VarveSubject>(true); }},
   };
 }
 

@@ -206,6 +206,7 @@ BackendTraits file_backend_traits() {
   traits.name = "file";
   traits.value_size_max = Location::kValueSizeMax;
   traits.batch_size_max = std::uint64_t{1} << 31;
+  traits.checks_values = true;
   return traits;
 }
 

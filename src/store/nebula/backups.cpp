@@ -8,6 +8,7 @@
 #include "io/path.h"
 #include "store/nebula/save_files.h"
 #include "store/nebula/save_opening.h"
+#include "store/save_folder.h"
 
 namespace varve::nebula {
 namespace {

@@ -7,6 +7,7 @@
 #include "store/nebula/nebula_store.h"
 #include "store/nebula/save_files.h"
 #include "store/nebula/save_opening.h"
+#include "store/save_folder.h"
 #include "varve/checksum.h"
 #include "varve/format.h"
 

@@ -1,4 +1,5 @@
 #include "store/nebula/save_files.h"
+#include "store/save_folder.h"
 
 #include <fmt/format.h>
 
@@ -155,12 +156,6 @@ Status share_file(Vfs& vfs, const std::string& from, const std::string& to) {
   return copy_file(vfs, from, to);
 }
 
-Status remove_if_there(Vfs& vfs, const std::string& path) {
-  Status removed = vfs.remove(path);
-  if (!removed && is_not_found(removed.error())) return {};
-  return removed;
-}
-
 Result<std::unique_ptr<WriterLock>> lock_save(Vfs& vfs, const SaveLayout& layout) {
   // Another program's save has no such folder yet.
   VARVE_TRY(vfs.create_dir(layout.in("varve")));
@@ -305,49 +300,13 @@ Status clear_folder(Vfs& vfs, const std::string& folder) {
   return {};
 }
 
-Status remove_tree(Vfs& vfs, const std::string& path, int depth_max) {
-  // A listing follows links, and one may lead to somebody's documents. Removing does not: it
-  // takes the link, and it fails for what really is a directory.
-  const Status removed = remove_if_there(vfs, path);
-  if (removed) return removed;
-  const auto info = vfs.info(path);
-  if (!info || info->kind != FileKind::directory || depth_max < 0) return removed;
-  VARVE_ASSIGN(const auto entries, vfs.list(path));
-  for (const DirEntry& entry : entries) {
-    VARVE_TRY(remove_tree(vfs, path_join(path, entry.name), depth_max - 1));
-  }
-  return vfs.remove_dir(path);
-}
-
-Status rename_durably(Vfs& vfs, const std::string& from, const std::string& to) {
-  Status renamed = vfs.rename(from, to);
-  // These say that nothing happened, and what is there is somebody else's.
-  if (!renamed && (is_not_found(renamed.error()) || is_no_file(renamed.error()))) return renamed;
-  if (renamed) renamed = vfs.sync_dir(path_parent(to));
-  // Nobody knows now which name a crash would leave, and no later sync would settle it.
-  // Taken back, it is there to be given again.
-  if (!renamed) (void)vfs.rename(to, from);
-  return renamed;
-}
-
 Status remove_leftover(Vfs& vfs, const SaveLayout& leftover) {
-  const std::string& path = leftover.root();
-  VARVE_ASSIGN(const bool is_there, vfs.exists(path));
-  if (!is_there) return {};
-  VARVE_ASSIGN(const bool has_lock, vfs.exists(leftover.in("varve")));
-  if (has_lock) {
-    VARVE_ASSIGN(const auto lock, vfs.lock_writer(leftover.lock()));
-  }
-  // It may have had a better name, and a crash could give it that again.
-  VARVE_TRY(vfs.sync_dir(path_parent(path)));
-  return remove_tree(vfs, path);
+  return varve::remove_leftover(vfs, leftover.root(), leftover.lock());
 }
 
 Status remove_whole_save(Vfs& vfs, const SaveLayout& layout) {
   const SaveLayout going(layout.root() + std::string(kRemovingSuffix));
-  VARVE_TRY(remove_leftover(vfs, going));
-  VARVE_TRY(rename_durably(vfs, layout.root(), going.root()));
-  return remove_tree(vfs, going.root());
+  return remove_folder_save(vfs, layout.root(), going.lock());
 }
 
 }  // namespace varve::nebula

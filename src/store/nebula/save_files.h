@@ -35,9 +35,6 @@ Status share_file(Vfs& vfs, const std::string& from, const std::string& to);
 // Whether two files hold the same. False also if that cannot be told.
 bool is_same_contents(Vfs& vfs, const std::string& a, const std::string& b);
 
-// Success if nothing is there.
-Status remove_if_there(Vfs& vfs, const std::string& path);
-
 // The right to write a save; busy if somebody else has it.
 Result<std::unique_ptr<WriterLock>> lock_save(Vfs& vfs, const SaveLayout& layout);
 
@@ -60,14 +57,6 @@ Status keep_aside(Vfs& vfs, const SaveLayout& layout, const std::string& file);
 
 // Removes every file of a folder, which stays.
 Status clear_folder(Vfs& vfs, const std::string& folder);
-
-// Removes a folder with all that is in it, `depth_max` folders deep. Success if there is
-// none. Links are removed, never followed.
-Status remove_tree(Vfs& vfs, const std::string& path, int depth_max = 3);
-
-// Gives a save another name, durably. After a failure it has its old one, unless that
-// fails too.
-Status rename_durably(Vfs& vfs, const std::string& from, const std::string& to);
 
 // Removes what an interrupted call left of a save it was making or removing. Busy if that
 // call still goes on.

@@ -63,10 +63,6 @@ std::optional<FileId> parse_file_id(std::string_view name);
 
 inline RecordKey scene_key() { return {.kind = RecordKind::entity}; }
 
-// Behind the path of a save while it is being made or removed. Nobody gives these by accident.
-inline constexpr std::string_view kUnfinishedSuffix = ".unfinished-varve";
-inline constexpr std::string_view kRemovingSuffix = ".removing-varve";
-
 // Where the Nth backup of a save is; the newest is the first.
 std::string backup_path(std::string_view save, std::uint32_t number);
 

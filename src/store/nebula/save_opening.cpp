@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "io/path.h"
 #include "store/nebula/save_files.h"
+#include "store/save_folder.h"
 
 namespace varve::nebula {
 namespace {

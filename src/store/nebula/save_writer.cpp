@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "io/path.h"
 #include "store/nebula/save_files.h"
+#include "store/save_folder.h"
 #include "varve/checksum.h"
 
 namespace varve::nebula {

@@ -1,5 +1,6 @@
 // Moving and removing the files of a save, on the real disk where that is another.
 #include "store/nebula/save_files.h"
+#include "store/save_folder.h"
 
 #include <gtest/gtest.h>
 

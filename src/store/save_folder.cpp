@@ -1,0 +1,61 @@
+#include "store/save_folder.h"
+
+#include "base/try.h"
+#include "io/path.h"
+
+namespace varve {
+
+Status remove_if_there(Vfs& vfs, const std::string& path) {
+  Status removed = vfs.remove(path);
+  if (!removed && removed.error().code() == ErrorCode::not_found) return {};
+  return removed;
+}
+
+Status remove_tree(Vfs& vfs, const std::string& path, int depth_max) {
+  // A listing follows links, and one may lead to somebody's documents. Removing does not: it
+  // takes the link, and it fails for what really is a directory.
+  const Status removed = remove_if_there(vfs, path);
+  if (removed) return removed;
+  const auto info = vfs.info(path);
+  if (!info || info->kind != FileKind::directory || depth_max < 0) return removed;
+  VARVE_ASSIGN(const auto entries, vfs.list(path));
+  for (const DirEntry& entry : entries) {
+    VARVE_TRY(remove_tree(vfs, path_join(path, entry.name), depth_max - 1));
+  }
+  return vfs.remove_dir(path);
+}
+
+Status rename_durably(Vfs& vfs, const std::string& from, const std::string& to) {
+  Status renamed = vfs.rename(from, to);
+  // These say that nothing happened, and what is there is somebody else's.
+  if (!renamed && (renamed.error().code() == ErrorCode::not_found ||
+                   renamed.error().code() == ErrorCode::invalid_argument)) {
+    return renamed;
+  }
+  if (renamed) renamed = vfs.sync_dir(path_parent(to));
+  // Nobody knows now which name a crash would leave, and no later sync would settle it.
+  // Taken back, it is there to be given again.
+  if (!renamed) (void)vfs.rename(to, from);
+  return renamed;
+}
+
+Status remove_leftover(Vfs& vfs, const std::string& path, const std::string& lock_path) {
+  VARVE_ASSIGN(const bool is_there, vfs.exists(path));
+  if (!is_there) return {};
+  VARVE_ASSIGN(const bool has_lock, vfs.exists(path_parent(lock_path)));
+  if (has_lock) {
+    VARVE_ASSIGN(const auto lock, vfs.lock_writer(lock_path));
+  }
+  // It may have had a better name, and a crash could give it that again.
+  VARVE_TRY(vfs.sync_dir(path_parent(path)));
+  return remove_tree(vfs, path);
+}
+
+Status remove_folder_save(Vfs& vfs, const std::string& path, const std::string& lock_path) {
+  const std::string going = path + std::string(kRemovingSuffix);
+  VARVE_TRY(remove_leftover(vfs, going, lock_path));
+  VARVE_TRY(rename_durably(vfs, path, going));
+  return remove_tree(vfs, going);
+}
+
+}  // namespace varve

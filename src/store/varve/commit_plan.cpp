@@ -1,0 +1,183 @@
+#include "store/varve/commit_plan.h"
+
+#include "base/try.h"
+
+namespace varve {
+
+SaveTables& CommitPlan::own_tables() {
+  if (own_ == nullptr) {
+    own_ = std::make_shared<SaveTables>(*tables_);
+    tables_ = own_;
+  }
+  return *own_;
+}
+
+Result<SpaceNumber> CommitPlan::number_for(Space space) {
+  if (const auto known = tables_->number_of(space)) return *known;
+  VARVE_ASSIGN(const SpaceNumber number, own_tables().add_space(space));
+  const SaveKey key = space_key(number);
+  batch_.put(key, plain_frame(key, as_byte_view(space.name())));
+  return number;
+}
+
+Result<std::uint32_t> CommitPlan::generator_number(const GeneratorId& id) {
+  if (const auto known = tables_->generators().number_of(id)) return *known;
+  const std::uint32_t number = own_tables().add_generator(id);
+  const SaveKey key = generator_key(number);
+  batch_.put(key, plain_frame(key, encode_generator(id)));
+  return number;
+}
+
+Result<std::optional<Bytes>> CommitPlan::stored(const SaveKey& key, bool& exists) const {
+  auto frame = view_.get(key);
+  // A damaged one is there, and is replaced or erased like any other.
+  exists = !frame || *frame;
+  if (!frame && frame.error().code() != ErrorCode::corruption) return frame.error();
+  if (!frame) return std::nullopt;
+  return *std::move(frame);
+}
+
+Result<bool> CommitPlan::put(const SaveKey& key, const Bytes& payload, const ChunkPos* pos) {
+  PayloadBase base;
+  Bytes made;
+  GeneratorId id;
+  const std::shared_ptr<const Generator>& generator = tables_->generator();
+  bool has_base = false;
+  if (pos != nullptr && with_deltas_ && generator != nullptr) {
+    // A generator that fails here costs space, not the commit.
+    if (auto generated = generator->generate(*pos)) {
+      made = *std::move(generated);
+      id = generator->id();
+      VARVE_ASSIGN(base.generator_number, generator_number(id));
+      base.payload = made;
+      has_base = true;
+    }
+  }
+  ByteWriter fresh;
+  VARVE_TRY(encoder_.encode(key, payload, has_base ? &base : nullptr, fresh));
+  bool exists = false;
+  VARVE_ASSIGN(const std::optional<Bytes> before, stored(key, exists));
+  if (before) {
+    PayloadSources sources{.dictionaries = &tables_->dictionaries(),
+                           .generators = &tables_->generators(),
+                           .is_verified = is_verified_};
+    if (has_base) {
+      sources.generator = &id;
+      sources.generate = [&]() -> Result<Bytes> { return made; };
+    }
+    const auto same = holds_payload(key, *before, fresh.view(), payload, sources);
+    if (same && *same) return false;
+  }
+  batch_.put(key, fresh.take());
+  return true;
+}
+
+Result<bool> CommitPlan::erase(const SaveKey& key) {
+  bool exists = false;
+  VARVE_TRY(stored(key, exists));
+  if (exists) batch_.erase(key);
+  return exists;
+}
+
+Status CommitPlan::add_chunk(const ChunkChange& change) {
+  KindStats& stats = stats_.chunks;
+  if (!change.payload) {
+    const auto space = tables_->number_of(change.pos.space);
+    if (!space) return {};
+    VARVE_ASSIGN(const bool was_there, erase(chunk_key(*space, change.pos)));
+    stats.erased_count += was_there ? 1 : 0;
+    return {};
+  }
+  VARVE_ASSIGN(const SpaceNumber space, number_for(change.pos.space));
+  VARVE_ASSIGN(const bool is_new,
+               put(chunk_key(space, change.pos), *change.payload, &change.pos));
+  stats.put_count += is_new ? 1 : 0;
+  stats.put_size += is_new ? change.payload->size() : 0;
+  stats.unchanged_count += is_new ? 0 : 1;
+  return {};
+}
+
+Status CommitPlan::add_entity(const EntityChange& change) {
+  KindStats& stats = stats_.entities;
+  const RecordReader reader(view_, *tables_, is_verified_);
+  auto before = reader.find_entity(change.id);
+  if (!before && before.error().code() != ErrorCode::corruption) return before.error();
+  // Where a damaged one was is not known; verify() finds what is left of it.
+  const std::optional<RecordReader::EntityPlace> place = before ? *before : std::nullopt;
+  const SaveKey place_key = entity_place_key(change.id);
+  if (!change.value) {
+    if (before && !place) return {};
+    if (place) VARVE_TRY(erase(entity_key_of(place->owner, change.id)));
+    VARVE_TRY(erase(place_key));
+    ++stats.erased_count;
+    return {};
+  }
+  std::optional<PlacedChunk> owner;
+  if (change.value->owner) {
+    VARVE_ASSIGN(const SpaceNumber space, number_for(change.value->owner->space));
+    owner = PlacedChunk{space, *change.value->owner};
+  }
+  const SaveKey key = entity_key_of(owner, change.id);
+  const bool stays = place && as_text(entity_key_of(place->owner, change.id)) == as_text(key);
+  VARVE_ASSIGN(const bool is_new, put(key, change.value->data, nullptr));
+  if (!stays) {
+    if (place) VARVE_TRY(erase(entity_key_of(place->owner, change.id)));
+    batch_.put(place_key, plain_frame(place_key, encode_place(owner)));
+  }
+  const bool is_changed = is_new || !stays;
+  stats.put_count += is_changed ? 1 : 0;
+  stats.put_size += is_changed ? change.value->data.size() : 0;
+  stats.unchanged_count += is_changed ? 0 : 1;
+  return {};
+}
+
+Status CommitPlan::add_named(RecordKind kind, const NamedChange& change, KindStats& stats) {
+  const SaveKey key = named_key(kind, change.name);
+  if (!change.data) {
+    VARVE_ASSIGN(const bool was_there, erase(key));
+    stats.erased_count += was_there ? 1 : 0;
+    return {};
+  }
+  Bytes payload = *change.data;
+  if (is_long_name(change.name)) {
+    ByteWriter named;
+    named.text(change.name);
+    named.bytes(payload);
+    payload = named.take();
+  }
+  VARVE_ASSIGN(const bool is_new, put(key, payload, nullptr));
+  stats.put_count += is_new ? 1 : 0;
+  stats.put_size += is_new ? change.data->size() : 0;
+  stats.unchanged_count += is_new ? 0 : 1;
+  return {};
+}
+
+Status CommitPlan::add(const Commit& commit, Progress& progress, double share) {
+  const std::size_t count = commit.chunks.size() + commit.entities.size() +
+                            commit.players.size() + commit.globals.size();
+  std::size_t done = 0;
+  const auto step = [&]() -> Status {
+    if (++done % 64 == 0) progress.report(share * static_cast<double>(done) / static_cast<double>(count));
+    if (progress.is_cancelled()) return cancelled("the commit was cancelled");
+    return {};
+  };
+  for (const ChunkChange& change : commit.chunks) {
+    VARVE_TRY(add_chunk(change));
+    VARVE_TRY(step());
+  }
+  for (const EntityChange& change : commit.entities) {
+    VARVE_TRY(add_entity(change));
+    VARVE_TRY(step());
+  }
+  for (const NamedChange& change : commit.players) {
+    VARVE_TRY(add_named(RecordKind::player, change, stats_.players));
+    VARVE_TRY(step());
+  }
+  for (const NamedChange& change : commit.globals) {
+    VARVE_TRY(add_named(RecordKind::global, change, stats_.globals));
+    VARVE_TRY(step());
+  }
+  return {};
+}
+
+}  // namespace varve

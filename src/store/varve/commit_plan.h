@@ -1,0 +1,58 @@
+// What a commit changes in a varve save, as one batch.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "store/varve/payload.h"
+#include "store/varve/record_reader.h"
+
+namespace varve {
+
+class CommitPlan {
+ public:
+  // All must outlive it. `tables` are copied when the commit needs a number that is not there.
+  CommitPlan(const ReadView& view, SharedSaveTables tables, const PayloadEncoder& encoder,
+             bool is_verified, bool with_deltas)
+      : view_(view),
+        tables_(std::move(tables)),
+        encoder_(encoder),
+        is_verified_(is_verified),
+        with_deltas_(with_deltas) {}
+
+  // Takes in everything but the header. Cancelled if the progress says so; it goes up to `share`.
+  Status add(const Commit& commit, Progress& progress, double share);
+  // The number of a generator, which gets one if it has none.
+  Result<std::uint32_t> generator_number(const GeneratorId& id);
+
+  bool empty() const noexcept { return batch_.empty(); }
+  WriteBatch& batch() noexcept { return batch_; }
+  CommitStats& stats() noexcept { return stats_; }
+  const SharedSaveTables& tables() const noexcept { return tables_; }
+
+ private:
+  Status add_chunk(const ChunkChange& change);
+  Status add_entity(const EntityChange& change);
+  Status add_named(RecordKind kind, const NamedChange& change, KindStats& stats);
+
+  // The number of a space, which gets one if it has none.
+  Result<SpaceNumber> number_for(Space space);
+  SaveTables& own_tables();
+  // Puts the payload under the key unless the save has it already. False if it has.
+  Result<bool> put(const SaveKey& key, const Bytes& payload, const ChunkPos* pos);
+  // False if there was nothing.
+  Result<bool> erase(const SaveKey& key);
+  // What is there; what cannot be read is nullopt, and `exists` tells.
+  Result<std::optional<Bytes>> stored(const SaveKey& key, bool& exists) const;
+
+  const ReadView& view_;
+  SharedSaveTables tables_;
+  std::shared_ptr<SaveTables> own_;  // the same, if they were copied
+  const PayloadEncoder& encoder_;
+  const bool is_verified_;
+  const bool with_deltas_;
+  WriteBatch batch_;
+  CommitStats stats_;
+};
+
+}  // namespace varve

@@ -1,0 +1,273 @@
+#include "store/varve/record_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/try.h"
+#include "store/varve/payload.h"
+#include "store/varve/record_scan.h"
+
+namespace varve {
+namespace {
+
+// Moved entities are looked for again; a store that commits faster than this is not read from.
+constexpr int kFindAttemptCount = 100;
+
+std::uint64_t payload_size_of(const RangeEntry& entry) {
+  // What is damaged is listed, and shows when it is read.
+  if (!entry.value) return 0;
+  const auto info = inspect_payload(*entry.value);
+  return info ? info->payload_size : 0;
+}
+
+}  // namespace
+
+Result<Bytes> RecordReader::decode(ByteView key, const Bytes& frame, const ChunkPos* pos) const {
+  PayloadSources sources{.dictionaries = &tables_.dictionaries(),
+                         .generators = &tables_.generators(),
+                         .is_verified = is_verified_};
+  GeneratorId id;
+  std::shared_ptr<const Generator> generator = tables_.generator();
+  if (pos != nullptr) {
+    const auto info = inspect_payload(frame);
+    if (info && info->transform == PayloadTransform::delta) {
+      // A game that still has the generator of an older delta gave that one too.
+      const GeneratorId* needed = tables_.generators().find(info->generator_number);
+      if (needed != nullptr) {
+        if (auto known = tables_.find_generator(*needed)) generator = std::move(known);
+      }
+    }
+  }
+  if (generator != nullptr && pos != nullptr) {
+    id = generator->id();
+    sources.generator = &id;
+    sources.generate = [&] { return generator->generate(*pos); };
+  }
+  return decode_payload(key, frame, sources);
+}
+
+Result<std::optional<Bytes>> RecordReader::read_chunk(const ChunkPos& pos) const {
+  const auto space = tables_.number_of(pos.space);
+  if (!space) return std::nullopt;
+  const SaveKey key = chunk_key(*space, pos);
+  VARVE_ASSIGN(const std::optional<Bytes> frame, view_.get(key));
+  if (!frame) return std::nullopt;
+  auto payload = decode(key, *frame, &pos);
+  if (!payload) return payload.error().with_context(to_string(pos));
+  return *std::move(payload);
+}
+
+Result<std::optional<RecordReader::EntityPlace>> RecordReader::find_entity(EntityId id) const {
+  const SaveKey key = entity_place_key(id);
+  VARVE_ASSIGN(const std::optional<Bytes> frame, view_.get(key));
+  if (!frame) return std::nullopt;
+  auto place = read_plain_frame(key, *frame);
+  if (!place) return place.error().with_context(entity_key(id));
+  VARVE_ASSIGN(const auto owner, decode_place(*place));
+  return EntityPlace{owner};
+}
+
+Result<std::optional<Entity>> RecordReader::read_entity(EntityId id) const {
+  for (int attempt = 0; attempt < kFindAttemptCount; ++attempt) {
+    VARVE_ASSIGN(const auto place, find_entity(id));
+    if (!place) return std::nullopt;
+    const SaveKey key = entity_key_of(place->owner, id);
+    VARVE_ASSIGN(const std::optional<Bytes> frame, view_.get(key));
+    // It may have moved between the two reads.
+    if (!frame) continue;
+    auto data = decode(key, *frame, nullptr);
+    if (!data) return data.error().with_context(entity_key(id));
+    Entity entity{.id = id, .owner = {}, .data = *std::move(data)};
+    if (place->owner) {
+      VARVE_ASSIGN(const Space space, tables_.space(place->owner->space));
+      entity.owner = place->owner->pos.in(space);
+    }
+    return entity;
+  }
+  return corruption(fmt::format("{}: the save says where it is, and it is not there",
+                                entity_key(id)));
+}
+
+Result<Bytes> RecordReader::strip_long_name(std::string_view name, const Bytes& payload) {
+  if (payload.size() < name.size() || payload.text().substr(0, name.size()) != name) {
+    return corruption("another name has the same key");
+  }
+  return payload.slice(name.size());
+}
+
+Result<std::optional<Bytes>> RecordReader::read_named(RecordKind kind,
+                                                      std::string_view name) const {
+  const SaveKey key = named_key(kind, name);
+  VARVE_ASSIGN(const std::optional<Bytes> frame, view_.get(key));
+  if (!frame) return std::nullopt;
+  auto data = decode(key, *frame, nullptr);
+  if (data && is_long_name(name)) data = strip_long_name(name, *data);
+  if (!data) {
+    return data.error().with_context(kind == RecordKind::player ? player_key(name)
+                                                                : global_key(name));
+  }
+  return *std::move(data);
+}
+
+Result<std::vector<Entity>> RecordReader::read_entities_of(const ChunkPos& owner) const {
+  std::vector<Entity> entities;
+  const auto space = tables_.number_of(owner.space);
+  if (!space) return entities;
+  RangeQuery query{.prefix = owned_entities_prefix(*space, owner).copy()};
+  for (std::optional<Bytes> from = Bytes(); from;) {
+    query.from = *from;
+    VARVE_ASSIGN(RangePage page, view_.range(query));
+    for (const RangeEntry& entry : page.entries) {
+      VARVE_ASSIGN(const OwnedEntityKey key, decode_owned_entity_key(entry.key));
+      if (!entry.value) return entry.value.error().with_context(entity_key(key.id));
+      auto data = decode(entry.key, *entry.value, nullptr);
+      if (!data) return data.error().with_context(entity_key(key.id));
+      entities.push_back({.id = key.id, .owner = owner, .data = *std::move(data)});
+    }
+    from = std::move(page.next);
+  }
+  return entities;
+}
+
+namespace {
+
+// The spaces and numbers of coordinates a filter asks for, in the order of listings.
+struct Part {
+  Space space;
+  ScanRange range;
+};
+
+std::vector<Part> parts_of(const SaveTables& tables, const ChunkFilter& filter, KeyTag tag) {
+  std::vector<Part> parts;
+  std::optional<Space> only = filter.space;
+  if (filter.box) {
+    const ChunkBox& box = *filter.box;
+    const bool is_one = box.min.space == box.max.space &&
+                        box.min.coordinate_count == box.max.coordinate_count;
+    if (!is_one || (only && *only != box.min.space)) return parts;
+    only = box.min.space;
+  }
+  for (const auto& [space, number] : tables.spaces_by_name()) {
+    if (only && *only != space) continue;
+    for (std::uint8_t count = 1; count <= kCoordinateCountMax; ++count) {
+      if (filter.box && filter.box->min.coordinate_count != count) continue;
+      parts.push_back({space,
+                       {.tag = tag,
+                        .space = number,
+                        .coordinate_count = count,
+                        .box = filter.box,
+                        .raw_size_max = kFrameHeadSizeMax}});
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
+Status RecordReader::list_chunks(const ChunkFilter& filter,
+                                 const Visitor<ChunkInfo>& visit) const {
+  for (const Part& part : parts_of(tables_, filter, KeyTag::chunk)) {
+    const auto bits = region_bits(part.range.coordinate_count);
+    // Regions rise by their first coordinate. Those that share it are put into order together, so
+    // that no more than such a slice of the world is held.
+    std::vector<ChunkInfo> slice;
+    std::int32_t slice_region = 0;
+    bool goes_on = true;
+    const auto flush = [&] {
+      std::sort(slice.begin(), slice.end(),
+                [](const ChunkInfo& a, const ChunkInfo& b) { return a.pos < b.pos; });
+      for (const ChunkInfo& info : slice) {
+        if (goes_on) goes_on = visit(info);
+      }
+      slice.clear();
+      return goes_on;
+    };
+    VARVE_TRY(scan_records(view_, part.range, [&](ScannedRecord record) -> Result<bool> {
+      const std::int32_t region = record.place.pos[0] >> bits[0];
+      if (region != slice_region && !flush()) return false;
+      slice_region = region;
+      slice.push_back({record.place.pos.in(part.space), payload_size_of(record.entry)});
+      return true;
+    }));
+    if (goes_on) flush();
+    if (!goes_on) return {};
+  }
+  return {};
+}
+
+Status RecordReader::list_entities(const ChunkFilter& filter,
+                                   const Visitor<EntityInfo>& visit) const {
+  // By id, and they lie by chunk: all of them are held.
+  std::vector<EntityInfo> all;
+  for (const Part& part : parts_of(tables_, filter, KeyTag::owned_entity)) {
+    VARVE_TRY(scan_records(view_, part.range, [&](ScannedRecord record) -> Result<bool> {
+      VARVE_ASSIGN(const OwnedEntityKey key, decode_owned_entity_key(record.entry.key));
+      all.push_back({.id = key.id,
+                     .owner = record.place.pos.in(part.space),
+                     .data_size = payload_size_of(record.entry)});
+      return true;
+    }));
+  }
+  const bool with_free = !filter.space && !filter.box;
+  RangeQuery query{.prefix = SaveKey(KeyTag::free_entity).copy(),
+                   .raw_size_max = kFrameHeadSizeMax};
+  for (std::optional<Bytes> from = Bytes(); from && with_free;) {
+    query.from = *from;
+    VARVE_ASSIGN(RangePage page, view_.range(query));
+    for (const RangeEntry& entry : page.entries) {
+      VARVE_ASSIGN(const EntityId id, decode_entity_key(entry.key));
+      all.push_back({.id = id, .owner = {}, .data_size = payload_size_of(entry)});
+    }
+    from = std::move(page.next);
+  }
+  std::sort(all.begin(), all.end(),
+            [](const EntityInfo& a, const EntityInfo& b) { return a.id < b.id; });
+  for (const EntityInfo& info : all) {
+    if (!visit(info)) break;
+  }
+  return {};
+}
+
+Status RecordReader::list_named(RecordKind kind, const Visitor<NamedInfo>& visit) const {
+  const bool is_player = kind == RecordKind::player;
+  // Names that do not fit into a key are few.
+  std::vector<NamedInfo> long_ones;
+  RangeQuery query{
+      .prefix = SaveKey(is_player ? KeyTag::long_player : KeyTag::long_global).copy()};
+  for (std::optional<Bytes> from = Bytes(); from;) {
+    query.from = *from;
+    VARVE_ASSIGN(RangePage page, view_.range(query));
+    for (const RangeEntry& entry : page.entries) {
+      if (!entry.value) continue;  // Its name is lost with it; verify() tells.
+      const auto payload = decode(entry.key, *entry.value, nullptr);
+      if (!payload || payload->size() < kNameSizeMax) continue;
+      long_ones.push_back({std::string(payload->text().substr(0, kNameSizeMax)),
+                           payload->size() - kNameSizeMax});
+    }
+    from = std::move(page.next);
+  }
+  std::sort(long_ones.begin(), long_ones.end(),
+            [](const NamedInfo& a, const NamedInfo& b) { return a.name < b.name; });
+  auto next_long = long_ones.begin();
+  query.prefix = SaveKey(is_player ? KeyTag::player : KeyTag::global).copy();
+  query.raw_size_max = kFrameHeadSizeMax;
+  for (std::optional<Bytes> from = Bytes(); from;) {
+    query.from = *from;
+    VARVE_ASSIGN(RangePage page, view_.range(query));
+    for (const RangeEntry& entry : page.entries) {
+      const NamedInfo info{std::string(entry.key.text().substr(1)), payload_size_of(entry)};
+      for (; next_long != long_ones.end() && next_long->name < info.name; ++next_long) {
+        if (!visit(*next_long)) return {};
+      }
+      if (!visit(info)) return {};
+    }
+    from = std::move(page.next);
+  }
+  for (; next_long != long_ones.end(); ++next_long) {
+    if (!visit(*next_long)) return {};
+  }
+  return {};
+}
+
+}  // namespace varve

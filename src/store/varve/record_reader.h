@@ -1,0 +1,50 @@
+// Reads the records of a save from its backend: of the newest generation, or of a snapshot.
+//
+// Thread safety: const; any number of threads, beside a commit.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "store/varve/save_header.h"
+#include "store/varve/save_tables.h"
+#include "varve/backend.h"
+#include "varve/store.h"
+
+namespace varve {
+
+class RecordReader {
+ public:
+  // Both must outlive it. `is_verified`: the backend has compared values with checksums of its own.
+  RecordReader(const ReadView& view, const SaveTables& tables, bool is_verified)
+      : view_(view), tables_(tables), is_verified_(is_verified) {}
+
+  Result<std::optional<Bytes>> read_chunk(const ChunkPos& pos) const;
+  Result<std::optional<Entity>> read_entity(EntityId id) const;
+  Result<std::optional<Bytes>> read_named(RecordKind kind, std::string_view name) const;
+
+  // These go through several pages, so the view must be a snapshot.
+  Result<std::vector<Entity>> read_entities_of(const ChunkPos& owner) const;
+  Status list_chunks(const ChunkFilter& filter, const Visitor<ChunkInfo>& visit) const;
+  Status list_entities(const ChunkFilter& filter, const Visitor<EntityInfo>& visit) const;
+  Status list_named(RecordKind kind, const Visitor<NamedInfo>& visit) const;
+
+  // Where an entity is; nullopt if there is none of that id. Outer: whether there is one.
+  struct EntityPlace {
+    std::optional<PlacedChunk> owner;
+  };
+  Result<std::optional<EntityPlace>> find_entity(EntityId id) const;
+
+  // The payload in a frame that was found under `key`; of a chunk also where it is, for deltas.
+  Result<Bytes> decode(ByteView key, const Bytes& frame, const ChunkPos* pos) const;
+  // The same for the record of a name that is too long for its key.
+  static Result<Bytes> strip_long_name(std::string_view name, const Bytes& payload);
+
+ private:
+  const ReadView& view_;
+  const SaveTables& tables_;
+  const bool is_verified_;
+};
+
+}  // namespace varve

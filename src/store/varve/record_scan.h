@@ -1,0 +1,35 @@
+// Goes through the records of a save that belong to chunks: the chunks themselves, or the entities
+// they own.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "store/varve/save_keys.h"
+#include "varve/backend.h"
+#include "varve/store.h"
+
+namespace varve {
+
+struct ScannedRecord {
+  PlacedChunk place;
+  RangeEntry entry;
+};
+
+// Which records: of one space, with one number of coordinates, and if there is a box, in it.
+struct ScanRange {
+  KeyTag tag = KeyTag::chunk;
+  SpaceNumber space = 0;
+  std::uint8_t coordinate_count = 2;
+  std::optional<ChunkBox> box = {};
+  // As in RangeQuery; nullopt reads whole values.
+  std::optional<std::uint64_t> raw_size_max = {};
+};
+
+// Calls `visit` with each, region by region: those of one region stand together, and regions rise by
+// their first coordinate, then by the others. Regions outside the box are skipped, not read. Stops
+// early if `visit` returns false. `view` is a snapshot, if all are to be of one moment.
+Status scan_records(const ReadView& view, const ScanRange& range,
+                    const std::function<Result<bool>(ScannedRecord)>& visit);
+
+}  // namespace varve

@@ -1,0 +1,198 @@
+#include "store/varve/varve_format.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <random>
+
+#include "backend/log/log_backend.h"
+#include "base/guarded.h"
+#include "base/try.h"
+#include "io/path.h"
+#include "store/save_folder.h"
+#include "store/varve/varve_store.h"
+
+namespace varve {
+namespace {
+
+// By it a save is known. What is in it is for people.
+constexpr std::string_view kMarkName = "varve.save";
+constexpr std::string_view kFileFolder = "log";
+constexpr std::string_view kLmdbFolder = "lmdb";
+
+std::string without_trailing_slashes(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  return std::string(path);
+}
+
+std::uint64_t new_save_id() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+Status write_durably(Vfs& vfs, const std::string& path, std::string_view text) {
+  VARVE_ASSIGN(const auto file, vfs.open(path, OpenMode::create_new));
+  VARVE_TRY(file->write_at(0, as_byte_view(text)));
+  VARVE_TRY(file->sync_data());
+  return file->close();
+}
+
+class VarveFormat final : public Format {
+ public:
+  VarveFormat(Vfs& vfs, std::string name, SaveBackend backend, VarveOptions options)
+      : vfs_(vfs), name_(std::move(name)), backend_(backend), options_(options) {}
+
+  std::string_view name() const override { return name_; }
+
+  Result<bool> detect(std::string_view path) const override {
+    return or_out_of_memory([&]() -> Result<bool> { return is_save(root_of(path)); });
+  }
+  Result<std::unique_ptr<Store>> open(std::string_view path) const override {
+    return or_out_of_memory([&] { return open_as(root_of(path), true); });
+  }
+  Result<std::unique_ptr<Store>> open_to_read(std::string_view path) const override {
+    return or_out_of_memory([&] { return open_as(root_of(path), false); });
+  }
+  Result<std::unique_ptr<Store>> create(std::string_view path) const override {
+    return or_out_of_memory([&]() -> Result<std::unique_ptr<Store>> {
+      const std::string root = root_of(path);
+      VARVE_TRY(create_save(root));
+      return open_as(root, true);
+    });
+  }
+  Status rename(std::string_view from, std::string_view to) const override {
+    return or_out_of_memory([&] { return rename_save(root_of(from), root_of(to)); });
+  }
+  Status remove(std::string_view path) const override {
+    return or_out_of_memory([&] { return remove_save(root_of(path)); });
+  }
+
+ private:
+  std::string root_of(std::string_view path) const {
+    if (path.starts_with(name_) && path.substr(name_.size()).starts_with(':')) {
+      path.remove_prefix(name_.size() + 1);
+    }
+    return without_trailing_slashes(path);
+  }
+  Result<bool> is_save(const std::string& root) const {
+    return vfs_.exists(path_join(root, kMarkName));
+  }
+  static std::string folder_of(const std::string& root, SaveBackend backend) {
+    return path_join(root, backend == SaveBackend::file ? kFileFolder : kLmdbFolder);
+  }
+  // The folder that is there says which it is.
+  Result<SaveBackend> backend_in(const std::string& root) const {
+    for (const SaveBackend backend : {SaveBackend::file, SaveBackend::lmdb}) {
+      VARVE_ASSIGN(const bool is_there, vfs_.exists(folder_of(root, backend)));
+      if (is_there) return backend;
+    }
+    return corruption(fmt::format("{}: this is a varve save, but neither {} nor {} is in it", root,
+                                  kFileFolder, kLmdbFolder));
+  }
+  static std::string lock_path(const std::string& root, SaveBackend backend) {
+    return path_join(folder_of(root, backend), "lock");
+  }
+
+  Result<std::unique_ptr<Backend>> open_backend(const std::string& root, SaveBackend backend,
+                                                bool writes) const;
+  Result<std::unique_ptr<Store>> open_as(const std::string& root, bool writes) const;
+  Status must_be_free(const std::string& root) const;
+  Status create_save(const std::string& root) const;
+  Status rename_save(const std::string& from, const std::string& to) const;
+  Status remove_save(const std::string& root) const;
+  // Whether nobody writes it. The lock is let go again: it lies in what is to be moved.
+  Status must_be_closed(const std::string& root) const {
+    VARVE_ASSIGN(const SaveBackend backend, backend_in(root));
+    VARVE_ASSIGN(const auto lock, vfs_.lock_writer(lock_path(root, backend)));
+    return {};
+  }
+
+  Vfs& vfs_;
+  const std::string name_;
+  const SaveBackend backend_;
+  const VarveOptions options_;
+};
+
+Result<std::unique_ptr<Backend>> VarveFormat::open_backend(const std::string& root,
+                                                           SaveBackend backend,
+                                                           bool writes) const {
+  const std::string folder = folder_of(root, backend);
+  if (backend == SaveBackend::lmdb) {
+    return unsupported(fmt::format("{}: LMDB", folder));
+  }
+  log::LogOptions options{.user = options_.file, .traits = log::file_backend_traits()};
+  return writes ? log::open_log(vfs_, folder, std::move(options))
+                : log::open_log_to_read(vfs_, folder, std::move(options));
+}
+
+Result<std::unique_ptr<Store>> VarveFormat::open_as(const std::string& root, bool writes) const {
+  VARVE_ASSIGN(const bool is_there, is_save(root));
+  if (!is_there) return not_found(fmt::format("there is no save at {}", root));
+  VARVE_ASSIGN(const SaveBackend kind, backend_in(root));
+  VARVE_ASSIGN(auto backend, open_backend(root, kind, writes));
+  return VarveStore::open({.path = root,
+                           .format = name_,
+                           .backend = std::move(backend),
+                           .options = options_,
+                           .can_write = writes});
+}
+
+Status VarveFormat::must_be_free(const std::string& root) const {
+  VARVE_ASSIGN(const bool is_there, vfs_.exists(root));
+  if (!is_there) return {};
+  return invalid_argument(
+      fmt::format("{} exists already; open it, remove it or choose another path", root));
+}
+
+Status VarveFormat::create_save(const std::string& root) const {
+  VARVE_TRY(must_be_free(root));
+  // Complete before it has its name, so that a crash leaves a save or nothing.
+  const std::string unfinished = root + std::string(kUnfinishedSuffix);
+  VARVE_TRY(remove_leftover(vfs_, unfinished, lock_path(unfinished, backend_)));
+  VARVE_TRY(vfs_.create_dir(unfinished));
+  VARVE_TRY(write_durably(vfs_, path_join(unfinished, kMarkName),
+                          "A game world, kept by Varve. Its program `varve` shows what is in it.\n"));
+  VARVE_ASSIGN(const auto backend, open_backend(unfinished, backend_, true));
+  VARVE_TRY(VarveStore::create(*backend, new_save_id()));
+  VARVE_TRY(vfs_.sync_dir(unfinished));
+  VARVE_TRY(backend->close());
+  VARVE_TRY(must_be_free(root));
+  return rename_durably(vfs_, unfinished, root);
+}
+
+Status VarveFormat::rename_save(const std::string& from, const std::string& to) const {
+  VARVE_ASSIGN(const bool is_there, is_save(from));
+  if (!is_there) return not_found(fmt::format("there is no save at {}", from));
+  VARVE_TRY(must_be_closed(from));
+  VARVE_ASSIGN(const bool is_taken, vfs_.exists(to));
+  if (is_taken) {
+    return invalid_argument(fmt::format("{} exists already; choose another path", to));
+  }
+  VARVE_TRY(rename_durably(vfs_, from, to));
+  // There first: on its way it may have two names, never none.
+  if (path_parent(from) == path_parent(to)) return {};
+  return vfs_.sync_dir(path_parent(from));
+}
+
+Status VarveFormat::remove_save(const std::string& root) const {
+  const std::string going = root + std::string(kRemovingSuffix);
+  VARVE_ASSIGN(const bool is_there, is_save(root));
+  // One that was interrupted goes too.
+  if (!is_there) return remove_leftover(vfs_, going, lock_path(going, backend_));
+  VARVE_TRY(must_be_closed(root));
+  VARVE_TRY(remove_folder_save(vfs_, root, lock_path(going, backend_)));
+  return vfs_.sync_dir(path_parent(root));
+}
+
+}  // namespace
+
+std::unique_ptr<const Format> make_varve_format(Vfs& vfs, std::string name, SaveBackend backend,
+                                                VarveOptions options) {
+  return std::make_unique<VarveFormat>(vfs, std::move(name), backend, options);
+}
+
+std::unique_ptr<const Format> make_varve_format(std::string name, const VarveOptions& options) {
+  return make_varve_format(posix_vfs(), std::move(name), SaveBackend::file, options);
+}
+
+}  // namespace varve

@@ -1,0 +1,306 @@
+#include "store/varve/varve_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/guarded.h"
+#include "base/try.h"
+#include "store/commit_check.h"
+#include "store/varve/commit_plan.h"
+#include "varve/checksum.h"
+
+namespace varve {
+namespace {
+
+Capabilities what_it_can(const std::string& format, const BackendTraits& traits) {
+  Capabilities can;
+  can.format = format;
+  can.durable = traits.durable;
+  can.backups = false;
+  // With what a frame and a name that is too long for a key add.
+  can.payload_size_max =
+      std::min(kPayloadSizeMax, traits.value_size_max - kFrameOverheadMax) - kNameSizeMax;
+  return can;
+}
+
+Result<PayloadEncoder> make_encoder(const VarveOptions& options, const SaveTables& tables) {
+  return PayloadEncoder::make(
+      {.speed = options.speed,
+       .cell_size = options.cell_size,
+       .dictionary = options.dictionaries ? tables.dictionaries().newest() : nullptr});
+}
+
+Result<SaveHeader> read_header(const ReadView& view) {
+  const SaveKey key = header_key();
+  VARVE_ASSIGN(const std::optional<Bytes> frame, view.get(key));
+  if (!frame) return corruption("there is no save in it: its header is missing");
+  VARVE_ASSIGN(const Bytes header, read_plain_frame(key, *frame));
+  return decode_save_header(header);
+}
+
+OpenReport report_of(const BackendReport& found, std::string_view path) {
+  OpenReport report;
+  report.dropped_tail = found.dropped_tail;
+  for (const Error& problem : found.problems) {
+    report.problems.push_back({std::string(path), problem});
+  }
+  return report;
+}
+
+}  // namespace
+
+Status VarveStore::create(Backend& backend, std::uint64_t save_id) {
+  const SaveKey key = header_key();
+  WriteBatch batch;
+  batch.put(key, plain_frame(key, encode_save_header({.save_id = save_id})));
+  const WriteResult written = backend.write(batch);
+  if (!written) return written.error();
+  return backend.sync();
+}
+
+Result<std::unique_ptr<VarveStore>> VarveStore::open(Parts parts) {
+  if (parts.backend->traits().atomic_scope != AtomicScope::batch) {
+    return unsupported(fmt::format("{}: a save needs batches that are atomic over all keys, which "
+                                   "the backend {} has not",
+                                   parts.path, parts.backend->traits().name));
+  }
+  OpenReport report = report_of(parts.backend->open_report(), parts.path);
+  auto header = read_header(*parts.backend);
+  if (!header) return header.error().with_context(parts.path);
+  auto tables = SaveTables::load(*parts.backend, report.problems);
+  if (!tables) return tables.error().with_context(parts.path);
+  VARVE_ASSIGN(PayloadEncoder encoder, make_encoder(parts.options, *tables));
+  Newest newest{*header, std::make_shared<SaveTables>(*std::move(tables))};
+  return std::unique_ptr<VarveStore>(
+      new VarveStore(std::move(parts), std::move(newest), std::move(encoder), std::move(report)));
+}
+
+VarveStore::VarveStore(Parts parts, Newest newest, PayloadEncoder encoder, OpenReport report)
+    : path_(std::move(parts.path)),
+      backend_(std::move(parts.backend)),
+      options_(parts.options),
+      can_write_(parts.can_write),
+      capabilities_(what_it_can(parts.format, backend_->traits())),
+      // A copy of the whole world beside each save is what hot backups are for.
+      defaults_({.max_backups = 0}),
+      open_report_(std::move(report)),
+      encoder_(std::move(encoder)),
+      newest_(std::make_shared<Newest>(std::move(newest))) {}
+
+// --- Reading -------------------------------------------------------------------------
+
+VarveStore::SharedNewest VarveStore::newest() const {
+  const std::lock_guard lock(mutex_);
+  return newest_;
+}
+
+void VarveStore::publish(Newest next) {
+  auto shared = std::make_shared<const Newest>(std::move(next));
+  const std::lock_guard lock(mutex_);
+  newest_.swap(shared);
+}
+
+Error VarveStore::closed() const {
+  return invalid_argument(fmt::format("{}: the store is closed", path_));
+}
+
+bool VarveStore::is_verified() const { return backend_->traits().checks_values; }
+
+template <class Call>
+auto VarveStore::read(Call&& call) const -> decltype(call(std::declval<const RecordReader&>())) {
+  return or_out_of_memory([&]() -> decltype(call(std::declval<const RecordReader&>())) {
+    if (is_closed_) return closed();
+    const SharedNewest now = newest();
+    return call(RecordReader(*backend_, *now->tables, is_verified()));
+  });
+}
+
+template <class Call>
+auto VarveStore::read_held(Call&& call) const -> decltype(call(std::declval<const VarveView&>())) {
+  return or_out_of_memory([&]() -> decltype(call(std::declval<const VarveView&>())) {
+    VARVE_ASSIGN(const auto view, pin_view());
+    return call(*view);
+  });
+}
+
+std::uint64_t VarveStore::generation() const { return is_closed_ ? 0 : newest()->header.generation; }
+std::uint64_t VarveStore::tick() const { return is_closed_ ? 0 : newest()->header.tick; }
+
+std::optional<GeneratorId> VarveStore::generator() const {
+  if (is_closed_) return std::nullopt;
+  const SharedNewest now = newest();
+  return generator_of(now->header, *now->tables);
+}
+
+Result<std::optional<Bytes>> VarveStore::read_chunk(const ChunkPos& pos) const {
+  return read([&](const RecordReader& reader) { return reader.read_chunk(pos); });
+}
+
+Result<std::optional<Entity>> VarveStore::read_entity(EntityId id) const {
+  return read([&](const RecordReader& reader) { return reader.read_entity(id); });
+}
+
+Result<std::vector<Entity>> VarveStore::read_entities_of(const ChunkPos& owner) const {
+  return read_held([&](const VarveView& view) { return view.read_entities_of(owner); });
+}
+
+Result<std::optional<Bytes>> VarveStore::read_player(std::string_view id) const {
+  return read([&](const RecordReader& reader) { return reader.read_named(RecordKind::player, id); });
+}
+
+Result<std::optional<Bytes>> VarveStore::read_global(std::string_view name) const {
+  return read(
+      [&](const RecordReader& reader) { return reader.read_named(RecordKind::global, name); });
+}
+
+Status VarveStore::list_chunks(const ChunkFilter& filter, const Visitor<ChunkInfo>& visit) const {
+  return read_held([&](const VarveView& view) { return view.list_chunks(filter, visit); });
+}
+
+Status VarveStore::list_entities(const ChunkFilter& filter,
+                                 const Visitor<EntityInfo>& visit) const {
+  return read_held([&](const VarveView& view) { return view.list_entities(filter, visit); });
+}
+
+Status VarveStore::list_players(const Visitor<NamedInfo>& visit) const {
+  return read_held([&](const VarveView& view) { return view.list_players(visit); });
+}
+
+Status VarveStore::list_globals(const Visitor<NamedInfo>& visit) const {
+  return read_held([&](const VarveView& view) { return view.list_globals(visit); });
+}
+
+Result<std::unique_ptr<VarveView>> VarveStore::pin_view() const {
+  if (is_closed_) return closed();
+  VARVE_ASSIGN(auto snapshot, backend_->snapshot());
+  // Of the snapshot; the tables may be ahead of it by now, and never are behind it.
+  VARVE_ASSIGN(const SaveHeader header, read_header(*snapshot));
+  SharedSaveTables tables = newest()->tables;
+  return std::make_unique<VarveView>(std::move(snapshot), header, std::move(tables), is_verified());
+}
+
+Result<std::unique_ptr<StoreView>> VarveStore::pin() {
+  return or_out_of_memory([&]() -> Result<std::unique_ptr<StoreView>> { return pin_view(); });
+}
+
+// --- Writing -------------------------------------------------------------------------
+
+Status VarveStore::check_writable() const {
+  if (is_closed_) return closed();
+  if (!can_write_) return unsupported(fmt::format("{}: opened to read only", path_));
+  if (latch_) {
+    return io_error(fmt::format("{}: takes no more commits, since {}; close it and open it again",
+                                path_, latch_->message()));
+  }
+  return {};
+}
+
+void VarveStore::use_generator(std::shared_ptr<const Generator> generator) {
+  const SharedNewest now = newest();
+  auto tables = std::make_shared<SaveTables>(*now->tables);
+  tables->use_generator(std::move(generator));
+  publish({now->header, std::move(tables)});
+}
+
+Result<CommitStats> VarveStore::commit(const Commit& commit, Progress& progress) {
+  return or_out_of_memory([&]() -> Result<CommitStats> {
+    VARVE_TRY(check_writable());
+    const SharedNewest before = newest();
+    VARVE_TRY(check_commit(commit, capabilities_, before->header.tick));
+    // The tables a batch refers to are published before the batch is, so that whoever finds a record
+    // finds its space too.
+    CommitPlan plan(*backend_, before->tables, encoder_, is_verified(), options_.deltas);
+    VARVE_TRY(plan.add(commit, progress, 0.5));
+    SaveHeader header = before->header;
+    header.tick = commit.tick;
+    CommitStats& stats = plan.stats();
+    bool is_changed = header.tick != before->header.tick;
+    for (const KindStats* kind : {&stats.chunks, &stats.entities, &stats.players, &stats.globals}) {
+      is_changed = is_changed || kind->put_count != 0 || kind->erased_count != 0;
+    }
+    if (commit.generator && commit.generator != generator_of(before->header, *before->tables)) {
+      VARVE_ASSIGN(header.generator_number, plan.generator_number(*commit.generator));
+      is_changed = true;
+    }
+    if (progress.is_cancelled()) return cancelled("the commit was cancelled");
+    stats.generation = header.generation;
+    if (is_changed) {
+      stats.generation = ++header.generation;
+      const SaveKey key = header_key();
+      plan.batch().put(key, plain_frame(key, encode_save_header(header)));
+      publish({before->header, plan.tables()});
+      const WriteResult written = backend_->write(plan.batch());
+      if (!written) {
+        // Numbers that were given are not in the save.
+        publish(*before);
+        if (written.outcome() != WriteOutcome::failed) latch_ = written.error();
+        return written.error().with_context(path_);
+      }
+      stats.written_size = plan.batch().size();
+      publish({header, plan.tables()});
+    }
+    progress.report(1);
+    return stats;
+  });
+}
+
+Status VarveStore::quarantine(const RecordKey& key) {
+  return or_out_of_memory([&]() -> Status {
+    VARVE_TRY(check_writable());
+    const SharedNewest now = newest();
+    std::optional<SaveKey> found;
+    if (key.kind == RecordKind::chunk) {
+      if (const auto space = now->tables->number_of(key.pos.space)) {
+        found = chunk_key(*space, key.pos);
+      }
+    } else if (key.kind == RecordKind::entity) {
+      const auto place =
+          RecordReader(*backend_, *now->tables, is_verified()).find_entity(key.id);
+      // If that is what is damaged, it is kept.
+      found = place && *place ? entity_key_of((*place)->owner, key.id) : entity_place_key(key.id);
+    } else {
+      found = named_key(key.kind, key.name);
+    }
+    if (!found) return {};
+    // As it lies there, since it cannot be trusted.
+    RangeQuery query{.from = found->copy(), .count_max = 1, .raw_size_max = ~std::uint64_t{0}};
+    VARVE_ASSIGN(const RangePage page, backend_->range(query));
+    if (page.entries.empty() || page.entries.front().key.text() != as_text(*found)) return {};
+    const RangeEntry& entry = page.entries.front();
+    if (!entry.value) return entry.value.error();
+    ByteWriter kept;
+    kept.u8(static_cast<std::uint8_t>(entry.key.size()));
+    kept.bytes(entry.key);
+    kept.bytes(*entry.value);
+    // The same bytes once, however often somebody tries.
+    const SaveKey aside = SaveKey(KeyTag::quarantine).u64(xxh3(entry.key)).u64(xxh3(*entry.value));
+    WriteBatch batch;
+    batch.put(aside, plain_frame(aside, kept.view()));
+    const WriteResult written = backend_->write(batch);
+    if (!written) {
+      if (written.outcome() != WriteOutcome::failed) latch_ = written.error();
+      return written.error().with_context(path_);
+    }
+    return backend_->sync();
+  });
+}
+
+Result<CompactReport> VarveStore::compact(Progress& progress) {
+  return or_out_of_memory([&]() -> Result<CompactReport> {
+    VARVE_TRY(check_writable());
+    // Backends give space back while they are used.
+    const std::uint64_t size = backend_->stats().stored_size;
+    progress.report(1);
+    return CompactReport{.size_before = size, .size_after = size};
+  });
+}
+
+Status VarveStore::close() {
+  return or_out_of_memory([&]() -> Status {
+    if (is_closed_.exchange(true)) return closed();
+    return backend_->close();
+  });
+}
+
+}  // namespace varve

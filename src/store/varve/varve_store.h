@@ -1,0 +1,102 @@
+// One save in the varve format: a key layout on a backend. docs/formats/varve_v1.md has every byte.
+//
+// A commit is one batch of the backend, with the header in it, so that it is one generation or
+// none. Reads go to the backend as it is; what takes several looks goes to a snapshot.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "store/varve/payload.h"
+#include "store/varve/varve_view.h"
+#include "varve/backend.h"
+#include "varve/store.h"
+#include "varve/varve_store.h"
+
+namespace varve {
+
+class VarveStore final : public Store {
+ public:
+  struct Parts {
+    std::string path;    // for messages
+    std::string format;  // the name it is registered under
+    std::unique_ptr<Backend> backend;
+    VarveOptions options = {};
+    bool can_write = true;
+  };
+  // Writes the first header into a backend that holds nothing. `save_id` is drawn at random.
+  static Status create(Backend& backend, std::uint64_t save_id);
+  // corruption if the backend holds no save; unsupported for one of a newer program.
+  static Result<std::unique_ptr<VarveStore>> open(Parts parts);
+
+  std::uint64_t generation() const override;
+  std::uint64_t tick() const override;
+  std::optional<GeneratorId> generator() const override;
+  Result<std::optional<Bytes>> read_chunk(const ChunkPos& pos) const override;
+  Result<std::optional<Entity>> read_entity(EntityId id) const override;
+  Result<std::vector<Entity>> read_entities_of(const ChunkPos& owner) const override;
+  Result<std::optional<Bytes>> read_player(std::string_view id) const override;
+  Result<std::optional<Bytes>> read_global(std::string_view name) const override;
+  Status list_chunks(const ChunkFilter& filter, const Visitor<ChunkInfo>& visit) const override;
+  Status list_entities(const ChunkFilter& filter, const Visitor<EntityInfo>& visit) const override;
+  Status list_players(const Visitor<NamedInfo>& visit) const override;
+  Status list_globals(const Visitor<NamedInfo>& visit) const override;
+
+  const Capabilities& capabilities() const override { return capabilities_; }
+  const StoreDefaults& defaults() const override { return defaults_; }
+  OpenReport open_report() const override { return open_report_; }
+  void use_generator(std::shared_ptr<const Generator> generator) override;
+  Result<CommitStats> commit(const Commit& commit, Progress& progress) override;
+  Result<std::unique_ptr<StoreView>> pin() override;
+  Status quarantine(const RecordKey& key) override;
+  Result<VerifyReport> verify(Progress& progress) const override;
+  Result<CompactReport> compact(Progress& progress) override;
+  Status close() override;
+
+  // --- For whoever copies saves.
+
+  Backend& backend() noexcept { return *backend_; }
+  Result<std::unique_ptr<VarveView>> pin_view() const;
+
+ private:
+  // What a reader needs to know of the newest generation.
+  struct Newest {
+    SaveHeader header;
+    SharedSaveTables tables;
+  };
+  using SharedNewest = std::shared_ptr<const Newest>;
+
+  VarveStore(Parts parts, Newest newest, PayloadEncoder encoder, OpenReport report);
+
+  SharedNewest newest() const;
+  void publish(Newest next);
+  Error closed() const;
+  Status check_writable() const;
+  bool is_verified() const;
+  template <class Call>
+  auto read(Call&& call) const -> decltype(call(std::declval<const RecordReader&>()));
+  template <class Call>
+  auto read_held(Call&& call) const -> decltype(call(std::declval<const VarveView&>()));
+  // The encoder with the newest dictionary.
+  Status refresh_encoder(const SaveTables& tables);
+
+  const std::string path_;
+  const std::unique_ptr<Backend> backend_;
+  const VarveOptions options_;
+  const bool can_write_;
+  const Capabilities capabilities_;
+  const StoreDefaults defaults_;
+  const OpenReport open_report_;
+  // Of the thread that commits.
+  PayloadEncoder encoder_;
+  // Set by a write nobody knows the outcome of.
+  std::optional<Error> latch_;
+  std::atomic<bool> is_closed_ = false;
+  // Held only to copy or to swap the pointer.
+  mutable std::mutex mutex_;
+  SharedNewest newest_;
+};
+
+}  // namespace varve

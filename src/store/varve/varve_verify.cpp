@@ -1,0 +1,166 @@
+// Reads every record of a varve save and compares it with everything that is said about it.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/guarded.h"
+#include "base/try.h"
+#include "store/varve/varve_store.h"
+
+namespace varve {
+namespace {
+
+class Verification {
+ public:
+  Verification(const VarveView& view, std::uint64_t entry_count, Progress& progress)
+      : view_(view),
+        // Whatever the backend has looked at before, it is looked at again.
+        reader_(view.snapshot(), view.tables(), false),
+        entry_count_(entry_count),
+        progress_(progress) {}
+
+  Result<VerifyReport> run() {
+    RangeQuery query{.count_max = 256};
+    for (std::optional<Bytes> from = Bytes(); from;) {
+      query.from = *from;
+      VARVE_ASSIGN(RangePage page, view_.snapshot().range(query));
+      for (const RangeEntry& entry : page.entries) {
+        check(entry);
+        if (progress_.is_cancelled()) return cancelled("the check was cancelled");
+      }
+      seen_count_ += page.entries.size();
+      progress_.report(static_cast<double>(seen_count_) /
+                       static_cast<double>(std::max(entry_count_, seen_count_)));
+      from = std::move(page.next);
+    }
+    progress_.report(1);
+    return std::move(report_);
+  }
+
+ private:
+  void problem(std::string key, Error error) {
+    report_.problems.push_back({std::move(key), std::move(error)});
+  }
+
+  void check(const RangeEntry& entry) {
+    if (entry.key.empty()) return;
+    switch (static_cast<KeyTag>(entry.key.data()[0])) {
+      case KeyTag::chunk:
+        return check_chunk(entry);
+      case KeyTag::entity_place:
+        return check_place(entry);
+      case KeyTag::owned_entity:
+      case KeyTag::free_entity:
+        return check_entity(entry);
+      case KeyTag::player:
+      case KeyTag::long_player:
+        return check_named(RecordKind::player, entry);
+      case KeyTag::global:
+      case KeyTag::long_global:
+        return check_named(RecordKind::global, entry);
+      case KeyTag::header:
+      case KeyTag::space:
+      case KeyTag::generator:
+      case KeyTag::dictionary:
+      case KeyTag::quarantine:
+        if (const auto good = payload_of(entry, nullptr); !good) problem("the save", good.error());
+        return;
+    }
+    problem("the save", corruption("a record of a kind this program does not know"));
+  }
+
+  Result<Bytes> payload_of(const RangeEntry& entry, const ChunkPos* pos) {
+    if (!entry.value) return entry.value.error();
+    return reader_.decode(entry.key, *entry.value, pos);
+  }
+
+  void check_chunk(const RangeEntry& entry) {
+    ++report_.record_count;
+    const auto placed = decode_chunk_key(entry.key);
+    if (!placed) return problem("a chunk", placed.error());
+    const auto space = view_.tables().space(placed->space);
+    if (!space) return problem("a chunk", space.error());
+    const ChunkPos pos = placed->pos.in(*space);
+    if (const auto good = payload_of(entry, &pos); !good) problem(to_string(pos), good.error());
+  }
+
+  void check_place(const RangeEntry& entry) {
+    const auto id = decode_entity_key(entry.key);
+    if (!id) return problem("an entity", id.error());
+    const auto place = reader_.find_entity(*id);
+    if (!place) return problem(entity_key(*id), place.error());
+    if (!*place) return;
+    const auto data = view_.snapshot().range(
+        {.from = entity_key_of((*place)->owner, *id).copy(), .count_max = 1, .values = false});
+    const bool is_there =
+        data && !data->entries.empty() &&
+        data->entries.front().key.text() == as_text(entity_key_of((*place)->owner, *id));
+    if (!is_there) {
+      problem(entity_key(*id), corruption("the save says where it is, and it is not there"));
+    }
+  }
+
+  void check_entity(const RangeEntry& entry) {
+    ++report_.record_count;
+    std::optional<PlacedChunk> owner;
+    EntityId id = 0;
+    if (static_cast<KeyTag>(entry.key.data()[0]) == KeyTag::owned_entity) {
+      const auto key = decode_owned_entity_key(entry.key);
+      if (!key) return problem("an entity", key.error());
+      owner = key->owner;
+      id = key->id;
+      if (const auto space = view_.tables().space(owner->space); !space) {
+        return problem(entity_key(id), space.error());
+      }
+    } else {
+      const auto key = decode_entity_key(entry.key);
+      if (!key) return problem("an entity", key.error());
+      id = *key;
+    }
+    if (const auto good = payload_of(entry, nullptr); !good) problem(entity_key(id), good.error());
+    const auto place = reader_.find_entity(id);
+    if (!place) return;  // Said where the place is looked at.
+    if (!*place || as_text(entity_key_of((*place)->owner, id)) != entry.key.text()) {
+      problem(entity_key(id), corruption("it is there, and the save says it is elsewhere"));
+    }
+  }
+
+  void check_named(RecordKind kind, const RangeEntry& entry) {
+    ++report_.record_count;
+    const auto tag = static_cast<KeyTag>(entry.key.data()[0]);
+    const bool is_long = tag == KeyTag::long_player || tag == KeyTag::long_global;
+    std::string name(entry.key.text().substr(1));
+    const auto key = [&] {
+      return kind == RecordKind::player ? player_key(name) : global_key(name);
+    };
+    const auto payload = payload_of(entry, nullptr);
+    if (!payload) return problem(key(), payload.error());
+    if (is_long) {
+      if (payload->size() < kNameSizeMax) return problem(key(), corruption("its name is missing"));
+      name = std::string(payload->text().substr(0, kNameSizeMax));
+    }
+    const Status good = check_name(name);
+    if (!good) return problem(key(), good.error());
+    if (as_text(named_key(kind, name)) != entry.key.text()) {
+      problem(key(), corruption("it is under the key of another name"));
+    }
+  }
+
+  const VarveView& view_;
+  const RecordReader reader_;
+  const std::uint64_t entry_count_;
+  Progress& progress_;
+  std::uint64_t seen_count_ = 0;
+  VerifyReport report_;
+};
+
+}  // namespace
+
+Result<VerifyReport> VarveStore::verify(Progress& progress) const {
+  return or_out_of_memory([&]() -> Result<VerifyReport> {
+    VARVE_ASSIGN(const auto view, pin_view());
+    return Verification(*view, backend_->stats().entry_count, progress).run();
+  });
+}
+
+}  // namespace varve
