@@ -14,6 +14,18 @@ pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
 pkg_check_modules(isal REQUIRED IMPORTED_TARGET GLOBAL libisal)
 pkg_check_modules(absl_btree REQUIRED IMPORTED_TARGET GLOBAL absl_btree)
 
+# Without it the LMDB backend is there and says that it is not.
+set(VARVE_LMDB AUTO CACHE STRING "The LMDB backend: ON, OFF, or AUTO if LMDB is found")
+set_property(CACHE VARVE_LMDB PROPERTY STRINGS AUTO ON OFF)
+set(varve_has_lmdb OFF)
+if(VARVE_LMDB STREQUAL "AUTO")
+  pkg_check_modules(lmdb QUIET IMPORTED_TARGET GLOBAL lmdb)
+  set(varve_has_lmdb ${lmdb_FOUND})
+elseif(VARVE_LMDB)
+  pkg_check_modules(lmdb REQUIRED IMPORTED_TARGET GLOBAL lmdb)
+  set(varve_has_lmdb ON)
+endif()
+
 # The tool's own; a game that embeds the library needs neither.
 if(VARVE_TOOL)
   find_package(CLI11 REQUIRED)

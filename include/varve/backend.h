@@ -38,7 +38,7 @@ enum class AtomicScope : std::uint8_t {
 };
 
 struct BackendTraits {
-  std::string name = {};  // "memory", "file", ...
+  std::string name = {};  // "memory", "file", "lmdb", ...
   bool durable = true;    // survives the end of the process
   std::size_t key_size_max = 255;
   std::uint64_t value_size_max = 0;
@@ -264,5 +264,42 @@ Result<std::unique_ptr<Backend>> open_file_backend(std::string_view dir,
 // snapshot holds keeps one. Writes are refused.
 Result<std::unique_ptr<Backend>> open_file_backend_to_read(std::string_view dir,
                                                            const FileBackendOptions& options = {});
+
+// --- The LMDB backend ----------------------------------------------------------------
+
+struct LmdbBackendOptions {
+  // Every batch is written and synced in order whatever this says, since LMDB cannot leave out the
+  // first of its two syncs without risking the whole file. `none` and `every_n` above 1 spare the
+  // second: a crash then takes the last batch at the most. `every_ms` is as `every_commit`.
+  Durability durability = {};
+  // Address space for the file, not memory and not disk: less is taken where that much is not to
+  // be had. A file that outgrows it gets more, once no snapshot of this process is held; until
+  // then batches that do not fit are refused as `busy`.
+  std::uint64_t map_size = std::uint64_t{1} << 40;
+  // Snapshots and reads under way at one moment, of all processes together. The first one to open
+  // the file decides.
+  std::uint32_t reader_count_max = 1024;
+};
+
+// Whether this build has it. Without it both calls below are `unsupported`.
+bool has_lmdb_backend();
+
+// Opens the LMDB environment in the folder `dir`, which is made if it is not there. For worlds that
+// other programs read with LMDB, and that are read much more than written; else the file
+// backend is the better one. One process writes at a time: `busy`, naming the holder, if another
+// one does, and if this one has the folder open to read already. Values are copied to who reads
+// them, and the pages a snapshot shows are not reused while it is held. After a write outcome of
+// `uncertain` reads may be refused as well. LMDB trusts the pages of its file: values that are
+// damaged are found by their checksums, but a file whose inner pages somebody forged can end the
+// process. docs/formats/varve_lmdb_v1.md has what is stored.
+Result<std::unique_ptr<Backend>> open_lmdb_backend(std::string_view dir,
+                                                   const LmdbBackendOptions& options = {});
+
+// The same for reading, also while another process writes, or another part of this one. It writes
+// nothing but its place in the list of readers, which needs a folder it may write to. The file
+// grows while it stays at an old state, so one that stays open should refresh(). Writes are
+// refused.
+Result<std::unique_ptr<Backend>> open_lmdb_backend_to_read(std::string_view dir,
+                                                           const LmdbBackendOptions& options = {});
 
 }  // namespace varve

@@ -14,7 +14,7 @@
 #include "store/format_registry.h"
 #include "store/memory_store.h"
 #include "store/nebula/nebula_store.h"
-#include "varve/varve_store.h"
+#include "store/varve/varve_format.h"
 
 namespace varve {
 namespace {
@@ -28,6 +28,9 @@ struct Registry {
     add(make_memory_format());
     add(nebula::make_nebula_format(posix_vfs()));
     add(make_varve_format("varve", {}));
+    if (has_lmdb_backend()) {
+      add(make_varve_format(posix_vfs(), "varve-lmdb", SaveBackend::lmdb, {}));
+    }
   }
 
   void add(std::unique_ptr<const Format> format) {

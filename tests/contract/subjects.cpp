@@ -103,7 +103,12 @@ class NebulaSubject final : public StoreSubject {
 
 class VarveSubject final : public StoreSubject {
  public:
-  explicit VarveSubject(bool simulated) : simulated_(simulated) { disk_.set_recording(false); }
+  VarveSubject(bool simulated, SaveBackend backend)
+      : simulated_(simulated),
+        format_(make_varve_format(simulated_ ? static_cast<Vfs&>(disk_) : posix_vfs(), "varve",
+                                  backend, {.speed = SpeedClass::balanced})) {
+    disk_.set_recording(false);
+  }
   const Format& format() const override { return *format_; }
   std::string fresh_path() override {
     const std::string name = "world " + std::to_string(++count_);
@@ -114,9 +119,7 @@ class VarveSubject final : public StoreSubject {
   const bool simulated_;
   ScratchDir dir_;
   sim::SimDisk disk_;
-  std::unique_ptr<const Format> format_ =
-      make_varve_format(simulated_ ? static_cast<Vfs&>(disk_) : posix_vfs(), "varve",
-                        SaveBackend::file, {.speed = SpeedClass::balanced});
+  const std::unique_ptr<const Format> format_;
   int count_ = 0;
 };
 
@@ -130,7 +133,7 @@ Bytes nebula_payload(RecordKind kind, std::string_view text) {
 }
 
 std::vector<SubjectMaker> all_subjects() {
-  return {
+  std::vector<SubjectMaker> subjects{
       {"memory", [] { return std::make_unique<MemorySubject>(); }},
       {"onefile", [] { return std::make_unique<OneFileSubject>(); }},
       // No format of ours, but the refusals need somebody to refuse.
@@ -138,9 +141,14 @@ std::vector<SubjectMaker> all_subjects() {
       {"middling", [] { return std::make_unique<SimulatedSubject>(middling()); }},
       {"nebula", [] { return std::make_unique<NebulaSubject>(false); }},
       {"nebulasimulated", [] { return std::make_unique<NebulaSubject>(true); }},
-      {"varve", [] { return std::make_unique<VarveSubject>(false); }},
-      {"varvesimulated", [] { return std::make_unique<VarveSubject>(true); }},
+      {"varve", [] { return std::make_unique<VarveSubject>(false, SaveBackend::file); }},
+      {"varvesimulated", [] { return std::make_unique<VarveSubject>(true, SaveBackend::file); }},
   };
+  if (has_lmdb_backend()) {
+    subjects.push_back(
+        {"varvelmdb", [] { return std::make_unique<VarveSubject>(false, SaveBackend::lmdb); }});
+  }
+  return subjects;
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, StoreContract, testing::ValuesIn(all_subjects()),

@@ -69,18 +69,18 @@ mkdir -p "$stub_folder"
 stub "$stub_folder/game_loop" <<<'echo "in $PWD"'
 rm "$tree/build/release/build.ninja"
 expect 0 "-DVARVE_TOOL=OFF -DVARVE_TESTS=OFF -DVARVE_BENCH=OFF -DVARVE_FUZZ=OFF -DVARVE_EXAMPLES=ON" "$tree/dev" demo
-lacking="liblmdb-dev libgtest-dev" expect 0 "game_loop memory:here" "$tree/dev" demo memory:here
+lacking="librocksdb-dev libgtest-dev" expect 0 "game_loop memory:here" "$tree/dev" demo memory:here
 expect_no "cmake --preset"
 expect_no "apt-get"
 (cd "$scratch/elsewhere" && expect 0 "in $scratch/elsewhere" "$tree/dev" demo)
 
 # Packages: what is not built needs none; an archive out of reach is not the end.
-lacking=liblmdb-dev expect 0 "-DVARVE_TOOL=ON -DVARVE_TESTS=ON -DVARVE_BENCH=OFF -DVARVE_FUZZ=ON -DVARVE_EXAMPLES=ON" "$tree/dev" test --asan
+lacking=librocksdb-dev expect 0 "-DVARVE_TOOL=ON -DVARVE_TESTS=ON -DVARVE_BENCH=OFF -DVARVE_FUZZ=ON -DVARVE_EXAMPLES=ON" "$tree/dev" test --asan
 expect_no "apt-get"
-lacking=liblmdb-dev failing=update expect 0 "Warning: apt-get update failed" "$tree/dev" test
-lacking=liblmdb-dev failing=update expect 0 "apt-get install --no-install-recommends -y liblmdb-dev" "$tree/dev" test
-lacking=liblmdb-dev failing="update install" expect 3 \
-  $'Run as root:\napt-get install --no-install-recommends -y liblmdb-dev\n' "$tree/dev" test
+lacking=librocksdb-dev failing=update expect 0 "Warning: apt-get update failed" "$tree/dev" test
+lacking=librocksdb-dev failing=update expect 0 "apt-get install --no-install-recommends -y librocksdb-dev" "$tree/dev" test
+lacking=librocksdb-dev failing="update install" expect 3 \
+  $'Run as root:\napt-get install --no-install-recommends -y librocksdb-dev\n' "$tree/dev" test
 
 # Wrong usage is found before anything is built.
 expect 2 "there is no preset 'bogus'" "$tree/dev" build --preset bogus

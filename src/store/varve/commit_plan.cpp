@@ -89,8 +89,7 @@ Status CommitPlan::add_chunk(const ChunkChange& change) {
     return {};
   }
   VARVE_ASSIGN(const SpaceNumber space, number_for(change.pos.space));
-  VARVE_ASSIGN(const bool is_new,
-               put(chunk_key(space, change.pos), *change.payload, &change.pos));
+  VARVE_ASSIGN(const bool is_new, put(chunk_key(space, change.pos), *change.payload, &change.pos));
   stats.put_count += is_new ? 1 : 0;
   stats.put_size += is_new ? change.payload->size() : 0;
   stats.unchanged_count += is_new ? 0 : 1;
@@ -153,11 +152,12 @@ Status CommitPlan::add_named(RecordKind kind, const NamedChange& change, KindSta
 }
 
 Status CommitPlan::add(const Commit& commit, Progress& progress, double share) {
-  const std::size_t count = commit.chunks.size() + commit.entities.size() +
-                            commit.players.size() + commit.globals.size();
+  const std::size_t count =
+      commit.chunks.size() + commit.entities.size() + commit.players.size() + commit.globals.size();
   std::size_t done = 0;
   const auto step = [&]() -> Status {
-    if (++done % 64 == 0) progress.report(share * static_cast<double>(done) / static_cast<double>(count));
+    if (++done % 64 == 0)
+      progress.report(share * static_cast<double>(done) / static_cast<double>(count));
     if (progress.is_cancelled()) return cancelled("the commit was cancelled");
     return {};
   };

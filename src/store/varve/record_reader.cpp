@@ -85,8 +85,8 @@ Result<std::optional<Entity>> RecordReader::read_entity(EntityId id) const {
     }
     return entity;
   }
-  return corruption(fmt::format("{}: the save says where it is, and it is not there",
-                                entity_key(id)));
+  return corruption(
+      fmt::format("{}: the save says where it is, and it is not there", entity_key(id)));
 }
 
 Result<Bytes> RecordReader::strip_long_name(std::string_view name, const Bytes& payload) {
@@ -143,8 +143,8 @@ std::vector<Part> parts_of(const SaveTables& tables, const ChunkFilter& filter, 
   std::optional<Space> only = filter.space;
   if (filter.box) {
     const ChunkBox& box = *filter.box;
-    const bool is_one = box.min.space == box.max.space &&
-                        box.min.coordinate_count == box.max.coordinate_count;
+    const bool is_one =
+        box.min.space == box.max.space && box.min.coordinate_count == box.max.coordinate_count;
     if (!is_one || (only && *only != box.min.space)) return parts;
     only = box.min.space;
   }
@@ -165,8 +165,7 @@ std::vector<Part> parts_of(const SaveTables& tables, const ChunkFilter& filter, 
 
 }  // namespace
 
-Status RecordReader::list_chunks(const ChunkFilter& filter,
-                                 const Visitor<ChunkInfo>& visit) const {
+Status RecordReader::list_chunks(const ChunkFilter& filter, const Visitor<ChunkInfo>& visit) const {
   for (const Part& part : parts_of(tables_, filter, KeyTag::chunk)) {
     const auto bits = region_bits(part.range.coordinate_count);
     // Regions rise by their first coordinate. Those that share it are put into order together, so
@@ -233,8 +232,7 @@ Status RecordReader::list_named(RecordKind kind, const Visitor<NamedInfo>& visit
   const bool is_player = kind == RecordKind::player;
   // Names that do not fit into a key are few.
   std::vector<NamedInfo> long_ones;
-  RangeQuery query{
-      .prefix = SaveKey(is_player ? KeyTag::long_player : KeyTag::long_global).copy()};
+  RangeQuery query{.prefix = SaveKey(is_player ? KeyTag::long_player : KeyTag::long_global).copy()};
   for (std::optional<Bytes> from = Bytes(); from;) {
     query.from = *from;
     VARVE_ASSIGN(RangePage page, view_.range(query));
@@ -242,8 +240,8 @@ Status RecordReader::list_named(RecordKind kind, const Visitor<NamedInfo>& visit
       if (!entry.value) continue;  // Its name is lost with it; verify() tells.
       const auto payload = decode(entry.key, *entry.value, nullptr);
       if (!payload || payload->size() < kNameSizeMax) continue;
-      long_ones.push_back({std::string(payload->text().substr(0, kNameSizeMax)),
-                           payload->size() - kNameSizeMax});
+      long_ones.push_back(
+          {std::string(payload->text().substr(0, kNameSizeMax)), payload->size() - kNameSizeMax});
     }
     from = std::move(page.next);
   }

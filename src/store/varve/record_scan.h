@@ -26,9 +26,9 @@ struct ScanRange {
   std::optional<std::uint64_t> raw_size_max = {};
 };
 
-// Calls `visit` with each, region by region: those of one region stand together, and regions rise by
-// their first coordinate, then by the others. Regions outside the box are skipped, not read. Stops
-// early if `visit` returns false. `view` is a snapshot, if all are to be of one moment.
+// Calls `visit` with each, region by region: those of one region stand together, and regions rise
+// by their first coordinate, then by the others. Regions outside the box are skipped, not read.
+// Stops early if `visit` returns false. `view` is a snapshot, if all are to be of one moment.
 Status scan_records(const ReadView& view, const ScanRange& range,
                     const std::function<Result<bool>(ScannedRecord)>& visit);
 

@@ -68,20 +68,20 @@ Result<GeneratorId> decode_generator(ByteView in) {
 
 Result<SaveTables> SaveTables::load(const ReadView& view, std::vector<RecordProblem>& problems) {
   SaveTables tables;
-  VARVE_TRY(for_each_plain(
-      view, KeyTag::space, "table of spaces", problems,
-      [&](ByteView key, const Bytes& payload) -> Status {
-        VARVE_ASSIGN(const std::uint32_t number, decode_number_key(key, 2));
-        // Whatever becomes of the name, the number is taken.
-        tables.next_space_ = std::max(tables.next_space_, number + 1);
-        VARVE_ASSIGN(const Space space, Space::named(payload.text()));
-        if (space == Space() || tables.numbers_.contains(space.id())) {
-          return corruption(fmt::format("space {} is called like another", number));
-        }
-        tables.spaces_.emplace(static_cast<SpaceNumber>(number), space);
-        tables.numbers_.emplace(space.id(), static_cast<SpaceNumber>(number));
-        return {};
-      }));
+  VARVE_TRY(for_each_plain(view, KeyTag::space, "table of spaces", problems,
+                           [&](ByteView key, const Bytes& payload) -> Status {
+                             VARVE_ASSIGN(const std::uint32_t number, decode_number_key(key, 2));
+                             // Whatever becomes of the name, the number is taken.
+                             tables.next_space_ = std::max(tables.next_space_, number + 1);
+                             VARVE_ASSIGN(const Space space, Space::named(payload.text()));
+                             if (space == Space() || tables.numbers_.contains(space.id())) {
+                               return corruption(
+                                   fmt::format("space {} is called like another", number));
+                             }
+                             tables.spaces_.emplace(static_cast<SpaceNumber>(number), space);
+                             tables.numbers_.emplace(space.id(), static_cast<SpaceNumber>(number));
+                             return {};
+                           }));
   VARVE_TRY(for_each_plain(view, KeyTag::generator, "table of generators", problems,
                            [&](ByteView key, const Bytes& payload) -> Status {
                              VARVE_ASSIGN(const std::uint32_t number, decode_number_key(key, 4));
@@ -89,14 +89,14 @@ Result<SaveTables> SaveTables::load(const ReadView& view, std::vector<RecordProb
                              VARVE_ASSIGN(GeneratorId id, decode_generator(payload));
                              return tables.generators_.add(number, std::move(id));
                            }));
-  VARVE_TRY(for_each_plain(
-      view, KeyTag::dictionary, "dictionaries", problems,
-      [&](ByteView key, const Bytes& payload) -> Status {
-        VARVE_ASSIGN(const std::uint32_t number, decode_number_key(key, 4));
-        tables.next_dictionary_ = std::max(tables.next_dictionary_, number + 1);
-        VARVE_ASSIGN(auto dictionary, PayloadDictionary::make(number, payload));
-        return tables.dictionaries_.add(std::move(dictionary));
-      }));
+  VARVE_TRY(
+      for_each_plain(view, KeyTag::dictionary, "dictionaries", problems,
+                     [&](ByteView key, const Bytes& payload) -> Status {
+                       VARVE_ASSIGN(const std::uint32_t number, decode_number_key(key, 4));
+                       tables.next_dictionary_ = std::max(tables.next_dictionary_, number + 1);
+                       VARVE_ASSIGN(auto dictionary, PayloadDictionary::make(number, payload));
+                       return tables.dictionaries_.add(std::move(dictionary));
+                     }));
   return tables;
 }
 
@@ -116,8 +116,7 @@ Result<Space> SaveTables::space(SpaceNumber number) const {
 std::vector<std::pair<Space, SpaceNumber>> SaveTables::spaces_by_name() const {
   std::vector<std::pair<Space, SpaceNumber>> all{{Space(), SpaceNumber{0}}};
   for (const auto& [number, space] : spaces_) all.emplace_back(space, number);
-  std::sort(all.begin(), all.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return all;
 }
 

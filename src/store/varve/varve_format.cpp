@@ -90,7 +90,8 @@ class VarveFormat final : public Format {
                                   kFileFolder, kLmdbFolder));
   }
   static std::string lock_path(const std::string& root, SaveBackend backend) {
-    return path_join(folder_of(root, backend), "lock");
+    return path_join(folder_of(root, backend),
+                     backend == SaveBackend::file ? "lock" : "writer.lock");
   }
 
   Result<std::unique_ptr<Backend>> open_backend(const std::string& root, SaveBackend backend,
@@ -114,11 +115,12 @@ class VarveFormat final : public Format {
 };
 
 Result<std::unique_ptr<Backend>> VarveFormat::open_backend(const std::string& root,
-                                                           SaveBackend backend,
-                                                           bool writes) const {
+                                                           SaveBackend backend, bool writes) const {
   const std::string folder = folder_of(root, backend);
   if (backend == SaveBackend::lmdb) {
-    return unsupported(fmt::format("{}: LMDB", folder));
+    // LMDB has its own way to the disk, which is the real one.
+    const LmdbBackendOptions options{.durability = options_.file.durability};
+    return writes ? open_lmdb_backend(folder, options) : open_lmdb_backend_to_read(folder, options);
   }
   log::LogOptions options{.user = options_.file, .traits = log::file_backend_traits()};
   return writes ? log::open_log(vfs_, folder, std::move(options))
@@ -150,8 +152,9 @@ Status VarveFormat::create_save(const std::string& root) const {
   const std::string unfinished = root + std::string(kUnfinishedSuffix);
   VARVE_TRY(remove_leftover(vfs_, unfinished, lock_path(unfinished, backend_)));
   VARVE_TRY(vfs_.create_dir(unfinished));
-  VARVE_TRY(write_durably(vfs_, path_join(unfinished, kMarkName),
-                          "A game world, kept by Varve. Its program `varve` shows what is in it.\n"));
+  VARVE_TRY(
+      write_durably(vfs_, path_join(unfinished, kMarkName),
+                    "A game world, kept by Varve. Its program `varve` shows what is in it.\n"));
   VARVE_ASSIGN(const auto backend, open_backend(unfinished, backend_, true));
   VARVE_TRY(VarveStore::create(*backend, new_save_id()));
   VARVE_TRY(vfs_.sync_dir(unfinished));

@@ -61,9 +61,10 @@ Status VarveStore::create(Backend& backend, std::uint64_t save_id) {
 
 Result<std::unique_ptr<VarveStore>> VarveStore::open(Parts parts) {
   if (parts.backend->traits().atomic_scope != AtomicScope::batch) {
-    return unsupported(fmt::format("{}: a save needs batches that are atomic over all keys, which "
-                                   "the backend {} has not",
-                                   parts.path, parts.backend->traits().name));
+    return unsupported(
+        fmt::format("{}: a save needs batches that are atomic over all keys, which "
+                    "the backend {} has not",
+                    parts.path, parts.backend->traits().name));
   }
   OpenReport report = report_of(parts.backend->open_report(), parts.path);
   auto header = read_header(*parts.backend);
@@ -124,13 +125,19 @@ auto VarveStore::read_held(Call&& call) const -> decltype(call(std::declval<cons
   });
 }
 
-std::uint64_t VarveStore::generation() const { return is_closed_ ? 0 : newest()->header.generation; }
-std::uint64_t VarveStore::tick() const { return is_closed_ ? 0 : newest()->header.tick; }
+SaveHeader VarveStore::newest_header() const {
+  const SharedNewest now = newest();
+  const bool is_there = now->next && backend_->sequence() > now->sequence;
+  return is_there ? *now->next : now->header;
+}
+
+std::uint64_t VarveStore::generation() const { return is_closed_ ? 0 : newest_header().generation; }
+
+std::uint64_t VarveStore::tick() const { return is_closed_ ? 0 : newest_header().tick; }
 
 std::optional<GeneratorId> VarveStore::generator() const {
   if (is_closed_) return std::nullopt;
-  const SharedNewest now = newest();
-  return generator_of(now->header, *now->tables);
+  return generator_of(newest_header(), *newest()->tables);
 }
 
 Result<std::optional<Bytes>> VarveStore::read_chunk(const ChunkPos& pos) const {
@@ -146,7 +153,8 @@ Result<std::vector<Entity>> VarveStore::read_entities_of(const ChunkPos& owner) 
 }
 
 Result<std::optional<Bytes>> VarveStore::read_player(std::string_view id) const {
-  return read([&](const RecordReader& reader) { return reader.read_named(RecordKind::player, id); });
+  return read(
+      [&](const RecordReader& reader) { return reader.read_named(RecordKind::player, id); });
 }
 
 Result<std::optional<Bytes>> VarveStore::read_global(std::string_view name) const {
@@ -208,8 +216,8 @@ Result<CommitStats> VarveStore::commit(const Commit& commit, Progress& progress)
     VARVE_TRY(check_writable());
     const SharedNewest before = newest();
     VARVE_TRY(check_commit(commit, capabilities_, before->header.tick));
-    // The tables a batch refers to are published before the batch is, so that whoever finds a record
-    // finds its space too.
+    // The tables a batch refers to are published before the batch is, so that whoever finds a
+    // record finds its space too.
     CommitPlan plan(*backend_, before->tables, encoder_, is_verified(), options_.deltas);
     VARVE_TRY(plan.add(commit, progress, 0.5));
     SaveHeader header = before->header;
@@ -229,7 +237,7 @@ Result<CommitStats> VarveStore::commit(const Commit& commit, Progress& progress)
       stats.generation = ++header.generation;
       const SaveKey key = header_key();
       plan.batch().put(key, plain_frame(key, encode_save_header(header)));
-      publish({before->header, plan.tables()});
+      publish({before->header, plan.tables(), header, backend_->sequence()});
       const WriteResult written = backend_->write(plan.batch());
       if (!written) {
         // Numbers that were given are not in the save.
@@ -255,8 +263,7 @@ Status VarveStore::quarantine(const RecordKey& key) {
         found = chunk_key(*space, key.pos);
       }
     } else if (key.kind == RecordKind::entity) {
-      const auto place =
-          RecordReader(*backend_, *now->tables, is_verified()).find_entity(key.id);
+      const auto place = RecordReader(*backend_, *now->tables, is_verified()).find_entity(key.id);
       // If that is what is damaged, it is kept.
       found = place && *place ? entity_key_of((*place)->owner, key.id) : entity_place_key(key.id);
     } else {

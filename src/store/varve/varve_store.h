@@ -65,12 +65,17 @@ class VarveStore final : public Store {
   struct Newest {
     SaveHeader header;
     SharedSaveTables tables;
+    // While a batch is written: the header it brings, which counts from the moment at which the
+    // backend shows a batch above this number.
+    std::optional<SaveHeader> next = {};
+    std::uint64_t sequence = 0;
   };
   using SharedNewest = std::shared_ptr<const Newest>;
 
   VarveStore(Parts parts, Newest newest, PayloadEncoder encoder, OpenReport report);
 
   SharedNewest newest() const;
+  SaveHeader newest_header() const;
   void publish(Newest next);
   Error closed() const;
   Status check_writable() const;

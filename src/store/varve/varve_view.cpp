@@ -35,8 +35,7 @@ Status VarveView::list_chunks(const ChunkFilter& filter, const Visitor<ChunkInfo
   return or_out_of_memory([&] { return reader_.list_chunks(filter, visit); });
 }
 
-Status VarveView::list_entities(const ChunkFilter& filter,
-                                const Visitor<EntityInfo>& visit) const {
+Status VarveView::list_entities(const ChunkFilter& filter, const Visitor<EntityInfo>& visit) const {
   return or_out_of_memory([&] { return reader_.list_entities(filter, visit); });
 }
 

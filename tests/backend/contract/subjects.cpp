@@ -28,6 +28,17 @@ class FileSubject final : public BackendSubject {
   ScratchDir dir_;
 };
 
+// The real disk, through LMDB.
+class LmdbSubject final : public BackendSubject {
+ public:
+  Result<std::unique_ptr<Backend>> open() override { return open_lmdb_backend(dir_.file("lmdb")); }
+  // Each batch is synced twice.
+  bool is_quick() const override { return false; }
+
+ private:
+  ScratchDir dir_;
+};
+
 // A simulated disk, where every few batches bring on a checkpoint and reclaim space.
 class SmallLogSubject final : public BackendSubject {
  public:
@@ -59,7 +70,7 @@ BackendTraits by_prefix() {
 }  // namespace
 
 std::vector<BackendSubjectMaker> all_backend_subjects() {
-  return {
+  std::vector<BackendSubjectMaker> subjects{
       {"memory", [] { return std::make_unique<MemorySubject>(memory_backend_traits()); }},
       {"file", [] { return std::make_unique<FileSubject>(); }},
       {"smalllog", [] { return std::make_unique<SmallLogSubject>(); }},
@@ -67,6 +78,11 @@ std::vector<BackendSubjectMaker> all_backend_subjects() {
       {"small", [] { return std::make_unique<MemorySubject>(small()); }},
       {"byprefix", [] { return std::make_unique<MemorySubject>(by_prefix()); }},
   };
+  // Without it tests/backend/lmdb/ says that this is skipped.
+  if (has_lmdb_backend()) {
+    subjects.push_back({"lmdb", [] { return std::make_unique<LmdbSubject>(); }});
+  }
+  return subjects;
 }
 
 }  // namespace varve::test

@@ -1,0 +1,63 @@
+#include "backend/lmdb/lmdb_records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/batch_check.h"
+#include "base/byte_reader.h"
+#include "base/byte_writer.h"
+#include "base/endian.h"
+#include "base/try.h"
+#include "varve/checksum.h"
+
+namespace varve::lmdb {
+namespace {
+
+// Over the key as well: a page in the wrong place has good values of other keys.
+std::uint32_t checksum_of(ByteView key, ByteView value) { return crc32c(value, crc32c(key)); }
+
+}  // namespace
+
+void seal(ByteView key, ByteView value, std::span<std::byte> out) {
+  store_le<std::uint32_t>(out.data(), checksum_of(key, value));
+  std::copy(value.begin(), value.end(), out.begin() + kSealSize);
+}
+
+Result<ByteView> unseal(ByteView key, ByteView stored) {
+  if (stored.size() < kSealSize) {
+    return corruption(fmt::format("lmdb: key {} has {} bytes, fewer than its checksum",
+                                  printable_key(key), stored.size()));
+  }
+  const ByteView value = stored.subspan(kSealSize);
+  const std::uint32_t expected = load_le<std::uint32_t>(stored.data());
+  const std::uint32_t found = checksum_of(key, value);
+  if (found != expected) {
+    return corruption(fmt::format(
+        "lmdb: the value of key {} ({} bytes) has the checksum {:08x} and should have {:08x}",
+        printable_key(key), value.size(), found, expected));
+  }
+  return value;
+}
+
+Bytes encode_head(const Head& head) {
+  ByteWriter out;
+  out.u32_le(kFormatVersion);
+  out.u64_le(head.sequence);
+  out.u64_le(head.live_size);
+  return out.take();
+}
+
+Result<Head> decode_head(ByteView in) {
+  ByteReader reader(in);
+  const std::uint32_t version = reader.u32_le();
+  if (reader.ok() && version != kFormatVersion) {
+    return unsupported(fmt::format("lmdb: version {} of what is stored; this build knows {}",
+                                   version, kFormatVersion));
+  }
+  const Head head{.sequence = reader.u64_le(), .live_size = reader.u64_le()};
+  VARVE_TRY(reader.finish("lmdb: head"));
+  return head;
+}
+
+}  // namespace varve::lmdb
