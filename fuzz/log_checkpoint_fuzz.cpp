@@ -105,7 +105,7 @@ bool check_input(ByteView in) {
   const bool is_control = check_control(in);
   const bool is_pin = check_pin(in);
   const bool is_mended_head = check_head(mended_head(in));
-  const bool is_mended_control = check_control(mended(in, kControlRecordSize - 16));
+  const bool is_mended_control = check_control(mended(in, kControlRecordSize - 8));
   const bool is_mended_pin = check_pin(mended(in, 24));
   return is_head || is_control || is_pin || is_mended_head || is_mended_control || is_mended_pin;
 }

@@ -13,10 +13,12 @@
 #include <thread>
 
 #include "base/try.h"
+#include "io/posix_descriptor.h"
 #include "io/posix_error.h"
 #include "io/posix_file.h"
 #include "io/posix_lock.h"
 #include "io/vfs.h"
+#include "varve/checksum.h"
 
 namespace varve {
 namespace {
@@ -50,6 +52,7 @@ class PosixVfs final : public Vfs {
   }
 
   Result<std::vector<DirEntry>> list(std::string_view dir) override;
+  std::uint64_t boot_id() override;
 
   Status rename(std::string_view from, std::string_view to) override {
     const int result = ::rename(std::string(from).c_str(), std::string(to).c_str());
@@ -165,6 +168,18 @@ Result<std::vector<DirEntry>> PosixVfs::list(std::string_view dir) {
   std::sort(entries.begin(), entries.end(),
             [](const DirEntry& a, const DirEntry& b) { return a.name < b.name; });
   return entries;
+}
+
+std::uint64_t PosixVfs::boot_id() {
+  static const std::uint64_t id = []() -> std::uint64_t {
+    // A file of the kernel's, without a size: it is read as far as it goes.
+    const auto descriptor = open_posix_descriptor("/proc/sys/kernel/random/boot_id", O_RDONLY);
+    if (!descriptor) return 0;
+    char text[64];
+    const ssize_t size = ::read(descriptor->number(), text, sizeof text);
+    return size > 0 ? xxh3(as_byte_view({text, static_cast<std::size_t>(size)})) : 0;
+  }();
+  return id;
 }
 
 Status PosixVfs::sync_data(std::span<File* const> files) {

@@ -102,6 +102,10 @@ class Vfs {
   // Bytes an ordinary process may still write on the file system of `path`.
   virtual Result<std::uint64_t> free_space(std::string_view path) = 0;
 
+  // Stays the same as long as nothing that was written can have been lost for want of a sync: from
+  // one start of the machine to the next. 0 where that cannot be told.
+  virtual std::uint64_t boot_id() { return 0; }
+
   // Takes the right to write, through the file `path`, which is created if absent
   // and stays. busy, naming the holder, if another process or another part of this
   // one has it. A lock whose holder died is free. Readers take no lock. It must not

@@ -47,6 +47,7 @@ struct DiskCounts {
 
 class CountingVfs final : public Vfs {
  public:
+  std::uint64_t boot_id() override { return below_.boot_id(); }
   // Called with the path before each call that takes one, with no lock held. It may use
   // the disk itself; those calls are counted, but not announced.
   using Hook = std::function<void(std::string_view path)>;

@@ -173,8 +173,10 @@ Bytes encode_control(const ControlRecord& record) {
   w.u64_le(record.counter);
   w.u64_le(record.durable_sequence);
   w.u64_le(record.horizon);
-  w.u64_le(record.clean ? 1 : 0);
-  w.u64_le(record.ready_segment_id);
+  w.u32_le(record.clean ? 1 : 0);
+  w.u32_le(static_cast<std::uint32_t>(record.active_size / kBlockSize));
+  w.u64_le(record.active_segment_id);
+  w.u64_le(record.boot_id);
   w.u64_le(xxh3(w.view()));
   return w.take();
 }
@@ -188,8 +190,10 @@ Result<ControlRecord> decode_control(ByteView in) {
                        .counter = r.u64_le(),
                        .durable_sequence = r.u64_le(),
                        .horizon = r.u64_le(),
-                       .clean = r.u64_le() == 1,
-                       .ready_segment_id = r.u64_le()};
+                       .clean = r.u32_le() == 1};
+  record.active_size = std::uint64_t{r.u32_le()} * kBlockSize;
+  record.active_segment_id = r.u64_le();
+  record.boot_id = r.u64_le();
   const std::size_t checked_size = r.offset();
   if (r.u64_le() != xxh3(in.first(std::min(in.size(), checked_size)))) r.fail("checksum");
   VARVE_TRY(r.status(kWhat));

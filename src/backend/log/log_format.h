@@ -117,10 +117,15 @@ struct ControlRecord {
   std::uint64_t horizon = 0;
   // The log was closed in good order, and `durable_sequence` is its last batch.
   bool clean = false;
-  // A segment that is durable under its name and waits for its first batch; 0 if there is none.
-  std::uint64_t ready_segment_id = 0;
+  // The segment that is written to, and how long its file was when that was last made durable: a
+  // batch that ends before that changes nothing about the file but its bytes.
+  std::uint64_t active_segment_id = 0;
+  std::uint64_t active_size = 0;
+  // Of the machine that wrote it, as Vfs::boot_id() says: as long as it is the same, this is the
+  // newest record there was.
+  std::uint64_t boot_id = 0;
 };
-inline constexpr std::size_t kControlRecordSize = 64;
+inline constexpr std::size_t kControlRecordSize = 72;
 Bytes encode_control(const ControlRecord& record);
 Result<ControlRecord> decode_control(ByteView in);
 

@@ -69,8 +69,14 @@ class Recovery {
   std::uint64_t published(std::uint64_t log_id) {
     if (!published_ || published_->log_id != log_id) return 0;
     if (options_.published_only) sequence_max_ = published_->durable_sequence;
-    ready_segment_id_ = published_->ready_segment_id;
     return published_->durable_sequence;
+  }
+
+  // How much of a segment's file was durable for sure.
+  std::uint64_t published_size(const Segment& segment) const {
+    const bool is_it = published_ && published_->log_id == segment.log_id &&
+                       published_->active_segment_id == segment.id;
+    return is_it ? published_->active_size : 0;
   }
 
   Result<SegmentRef> open(std::uint64_t id) {
@@ -105,7 +111,6 @@ class Recovery {
   std::vector<std::uint64_t> ids_;
   std::optional<ControlRecord> published_;
   std::optional<std::uint64_t> sequence_max_;
-  std::uint64_t ready_segment_id_ = 0;
   // Without a checkpoint: which version of a key moved segments hold.
   std::unordered_map<std::string, std::uint64_t> moved_versions_;
   bool is_rebuilding_ = false;
@@ -365,6 +370,19 @@ Status Recovery::walk(LogWalk& log, const std::vector<SegmentRef>& segments, std
     out_.active_is_damaged = true;
   }
 
+  if (out_.active != nullptr) {
+    const std::uint64_t durable_end =
+        out_.unsure_count != 0 ? out_.unsure_offset : out_.active->used_end;
+    out_.active_durable_size =
+        std::min(std::max(durable_end, published_size(*out_.active)), out_.active->file_size);
+    // After a power cut they may be durable for all we know, and promised: then nobody touches
+    // them, not even with their own bytes.
+    const bool is_same_boot =
+        published_ && published_->boot_id != 0 && published_->boot_id == files_.vfs().boot_id();
+    out_.unsure_in_place = is_same_boot && !out_.active_is_damaged &&
+                           out_.active_durable_size >= out_.active->used_end;
+  }
+
   // What has no batch: the next segment to be used, or nothing.
   for (const SegmentRef& segment : segments) {
     if (segment == out_.active || segment->first_sequence != 0) continue;
@@ -389,7 +407,6 @@ Status Recovery::walk(LogWalk& log, const std::vector<SegmentRef>& segments, std
     }
     if (is_behind && out_.spare == nullptr) {
       out_.spare = segment;
-      out_.spare_is_ready = segment->id == ready_segment_id_;
     } else {
       out_.leftovers.push_back(segment->id);
     }

@@ -42,18 +42,15 @@ struct Recovered {
   // Where in it the first batch begins that may be lost; its end if there is none.
   std::uint64_t unsure_offset = 0;
   std::uint64_t unsure_count = 0;
+  // They lie where the file was durable before them, so that their bytes are all that may be lost.
+  bool unsure_in_place = false;
+  std::uint64_t active_durable_size = 0;
   // It must not be gone on in: behind its end lies what somebody may want to look at.
   bool active_is_damaged = false;
   // Nor may it if batches were dropped behind it: see LogWalk.
   bool needs_new_segment = false;
-  // A log segment without batches, behind the others. Its name need not be durable, unless it is
-  // the one that was published as ready.
+  // A log segment without batches, behind the others. Its name need not be durable.
   SegmentRef spare;
-  bool spare_is_ready = false;
-  // What may be lost is written again into it. It is good for nothing else: remains of batches may
-  // be in it, which the same batches once more would bring to life, and only those that are written
-  // again never are the same.
-  bool uses_spare() const noexcept { return spare_is_ready && unsure_count != 0; }
   std::uint64_t next_segment_id = 1;
   // Segments nothing refers to. The checkpoint before this one might, and be found after a crash if
   // this one is not durable.

@@ -35,7 +35,9 @@ ControlRecord LogWriter::control_record() const {
   return {.log_id = files_.log_id(),
           .durable_sequence = durable_sequence_,
           .horizon = horizon_,
-          .ready_segment_id = spare_ != nullptr ? spare_->id : 0};
+          .active_segment_id = active_ != nullptr ? active_->id : 0,
+          .active_size = durable_size_,
+          .boot_id = files_.vfs().boot_id()};
 }
 
 std::uint64_t LogWriter::prepared_size() const {
@@ -73,7 +75,7 @@ Status LogWriter::activate(const SegmentRef& next) {
   if (active_ != nullptr) seal_active();
   active_ = next;
   end_ = unsure_offset_ = next->used_end;
-  file_size_ = next->file_size;
+  file_size_ = durable_size_ = next->file_size;
   chain_ = next->salt;
   return {};
 }
@@ -167,6 +169,7 @@ WriteResult LogWriter::write(const WriteBatch& batch) {
   written_.batch_count += 1;
   written_.size += size;
   if (is_due) {
+    durable_size_ = file_size_;
     durable_sequence_ = sequence_;
     unsure_count_ = 0;
     has_withdrawn_ = false;
@@ -244,6 +247,7 @@ Status LogWriter::sync_active() {
   }
   has_withdrawn_ = false;
   unsure_count_ = 0;
+  durable_size_ = file_size_;
   durable_sequence_ = sequence_;
   publish();
   return {};

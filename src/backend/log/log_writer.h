@@ -91,6 +91,9 @@ class LogWriter {
   Status withdraw(std::uint64_t offset);
   bool sync_is_due() const;
   Status sync_active();
+  // Writes what may be lost over itself and makes it durable: the same bytes, whatever of them is
+  // on the disk.
+  Status write_in_place();
   // Writes what was not durable once more. `current` is the batch that was being written.
   Status write_again(const BatchEncoder* current, std::uint64_t sequence);
   Status collect_unsure(std::vector<Batch>& batches, std::vector<Bytes>& values,
@@ -114,6 +117,7 @@ class LogWriter {
   // As the file is; the segment's own are what readers see.
   std::uint64_t end_ = 0;
   std::uint64_t file_size_ = 0;
+  std::uint64_t durable_size_ = 0;  // of the file, when it was last synced
   std::uint64_t chain_ = 0;
   std::uint64_t sequence_ = 0;
   std::atomic<std::uint64_t> durable_sequence_ = 0;

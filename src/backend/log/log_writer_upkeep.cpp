@@ -1,11 +1,17 @@
 // The half of LogWriter that is not about ordinary batches: starting, writing again what a failed
 // sync or a crash may have taken, and what upkeep needs to know.
+#include <algorithm>
 #include <mutex>
 
 #include "backend/log/log_writer.h"
 #include "base/try.h"
 
 namespace varve::log {
+namespace {
+
+constexpr std::uint64_t kRewriteSize = std::uint64_t{1} << 20;
+
+}  // namespace
 
 Status LogWriter::start(const Recovered& recovered) {
   const std::lock_guard lock(mutex_);
@@ -17,6 +23,7 @@ Status LogWriter::start(const Recovered& recovered) {
   if (active_ != nullptr) {
     end_ = unsure_offset_ = active_->used_end;
     file_size_ = active_->file_size;
+    durable_size_ = recovered.active_durable_size;
     chain_ = recovered.chain;
   }
   if (recovered.unsure_count != 0) {
@@ -24,12 +31,15 @@ Status LogWriter::start(const Recovered& recovered) {
     unsure_count_ = recovered.unsure_count;
     // The file may be one whose sync failed: its pages can be read, and a sync of them would
     // say that all is well, and still they are not on the disk.
-    // First of all nobody takes the segment for an empty one any more, whatever comes of this.
-    if (recovered.uses_spare() && control_.publish(control_record())) spare_ = recovered.spare;
-    // Nobody waits for zeros to be cut off: upkeep does that.
-    file_size_ = end_;
-    VARVE_TRY(write_again(nullptr, sequence_));
-  } else if (active_ == nullptr || recovered.active_is_damaged || recovered.needs_new_segment) {
+    if (recovered.unsure_in_place) {
+      VARVE_TRY(write_in_place());
+    } else {
+      VARVE_TRY(write_again(nullptr, sequence_));
+    }
+  }
+  const bool is_same = active_ == recovered.active;
+  if (active_ == nullptr ||
+      (is_same && (recovered.active_is_damaged || recovered.needs_new_segment))) {
     // Nothing is cut off behind damage: somebody may want to look at it.
     if (recovered.active_is_damaged) file_size_ = end_;
     // Without zeros: somebody waits for the log to open.
@@ -38,6 +48,20 @@ Status LogWriter::start(const Recovered& recovered) {
   publish();
   // What was published before may say more than is left of a damaged log.
   if (recovered.active_is_damaged) return control_.sync();
+  return {};
+}
+
+Status LogWriter::write_in_place() {
+  Buffer piece(static_cast<std::size_t>(std::min(kRewriteSize, end_ - unsure_offset_)));
+  for (std::uint64_t offset = unsure_offset_; offset < end_; offset += piece.size()) {
+    piece.resize(static_cast<std::size_t>(std::min(kRewriteSize, end_ - offset)));
+    VARVE_TRY(active_->file->read_exactly(offset, piece.span()));
+    VARVE_TRY(active_->file->write_at(offset, piece.view()));
+  }
+  VARVE_TRY(active_->file->sync_data());
+  unsure_count_ = 0;
+  durable_size_ = file_size_;
+  durable_sequence_ = sequence_;
   return {};
 }
 
@@ -86,6 +110,7 @@ Status LogWriter::write_again(const BatchEncoder* current, std::uint64_t sequenc
   VARVE_TRY(active_->file->write_at(end_, bytes));
   file_size_ = std::max(file_size_, end_ + bytes.size());
   VARVE_TRY(active_->file->sync_data());
+  durable_size_ = file_size_;
   end_ += bytes.size();
   chain_ = header.checksum;
   sequence_ = sequence;
@@ -126,7 +151,6 @@ bool LogWriter::set_spare(SegmentRef spare) {
   const std::lock_guard lock(mutex_);
   const bool is_overtaken = active_ != nullptr && spare->id < active_->id;
   if (spare_ != nullptr || is_overtaken) return false;
-  // Published with the next batch.
   spare_ = std::move(spare);
   return true;
 }

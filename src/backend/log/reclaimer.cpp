@@ -80,21 +80,8 @@ bool Reclaimer::is_over(std::uint64_t percent_max, std::uint64_t new_size) const
 
 void Reclaimer::start(const Recovered& recovered) {
   // Used under another name: that its own one is durable cannot be told.
-  if (!recovered.uses_spare()) recyclable_ = recovered.spare;
+  recyclable_ = recovered.spare;
   doomed_ = recovered.leftovers;
-  if (recovered.unsure_count != 0) untrimmed_ = recovered.active;
-}
-
-void Reclaimer::trim() {
-  const SegmentRef segment = std::exchange(untrimmed_, nullptr);
-  if (segment == nullptr) return;
-  std::uint64_t size = 0;
-  {
-    const std::shared_lock lock(state_.mutex());
-    size = segment->file_size;
-  }
-  // If it fails, they stay until the segment goes.
-  (void)segment->file->truncate(size);
 }
 
 void Reclaimer::measure_holes() {
@@ -130,7 +117,6 @@ Status Reclaimer::remove_doomed() {
 
 Result<bool> Reclaimer::step(std::uint64_t percent_max) {
   copied_size_ = 0;
-  trim();
   VARVE_TRY(remove_doomed());
   if (!has_measured_) measure_holes();
   const Sizes now = sizes();

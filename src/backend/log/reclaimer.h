@@ -77,8 +77,6 @@ class Reclaimer {
 
   // Holes that came since the checkpoint the log was opened with are told by the disk.
   void measure_holes();
-  // Cuts off the zeros behind the batches of the segment the log was opened with.
-  void trim();
   Status give(SegmentRef spare);
   // Takes the names of segments nothing refers to.
   Status remove_doomed();
@@ -132,7 +130,6 @@ class Reclaimer {
   std::uint64_t moved_chain_ = 0;
   // A segment that went and may be used again.
   SegmentRef recyclable_;
-  SegmentRef untrimmed_;
   // Segments nothing refers to, but whose names may still be there, now or after a crash.
   std::vector<std::uint64_t> doomed_;
 };

@@ -1,6 +1,7 @@
 #include "io/sim/sim_disk.h"
 
 #include <fmt/format.h>
+#include <atomic>
 
 #include "io/sim/sim_file.h"
 #include "varve/checksum.h"
@@ -19,7 +20,17 @@ Error no_links(std::string_view path, const char* what) {
 
 }  // namespace
 
-SimDisk::SimDisk(DiskImage image, std::uint64_t seed) : view_(std::move(image)), seed_(seed) {}
+namespace {
+
+std::uint64_t next_boot_id() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
+}  // namespace
+
+SimDisk::SimDisk(DiskImage image, std::uint64_t seed)
+    : boot_id_(next_boot_id()), view_(std::move(image)), seed_(seed) {}
 SimDisk::~SimDisk() = default;
 
 std::uint64_t SimDisk::op_count() const {

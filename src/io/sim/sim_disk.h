@@ -55,6 +55,9 @@ class SimDisk final : public Vfs {
   explicit SimDisk(DiskImage image = {}, std::uint64_t seed = 1);
   ~SimDisk() override;
 
+  // Each disk is of a boot of its own: who crashes makes another one.
+  std::uint64_t boot_id() override { return boot_id_; }
+
   // --- The operator's side.
 
   // How many calls were made so far, reads and failures included.
@@ -132,6 +135,7 @@ class SimDisk final : public Vfs {
   // What a slot is called in `locks_`; the file must exist. In sim_disk_locks.cpp.
   Result<std::string> slot_key(std::string_view path, std::uint32_t index) const;
 
+  const std::uint64_t boot_id_;
   mutable std::mutex mutex_;
   DiskImage view_;
   OpLog log_;

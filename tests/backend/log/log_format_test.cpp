@@ -32,8 +32,13 @@ Bytes example_segment() {
 }
 
 ControlRecord example_control() {
-  return {
-      .log_id = kHeader.log_id, .counter = 3, .durable_sequence = 1, .horizon = 0, .clean = true};
+  return {.log_id = kHeader.log_id,
+          .counter = 3,
+          .durable_sequence = 1,
+          .horizon = 0,
+          .clean = true,
+          .active_segment_id = 1,
+          .active_size = kBlockSize};
 }
 
 TEST(LogFormat, ASegmentIsWrittenAsThePageSays) {

@@ -73,7 +73,7 @@ TEST(LogRecovery, ABatchThatWasInFlightIsWrittenAgainWithOneSync) {
   world.options.user.durability.kind = Durability::Kind::none;
   world.open();
   world.put("a", 3000);
-  ASSERT_TRUE(world.log->sync()) << "which tells of the segment that is ready";
+  ASSERT_TRUE(world.log->sync());
   world.put("b", 3000);
   world.drop();
   const std::size_t before = world.disk.log().size();
@@ -97,8 +97,8 @@ TEST(LogRecovery, ABatchThatWasInFlightIsWrittenAgainWithOneSync) {
   world.reopen();
 }
 
-// A segment that is used once is not ready any more, whatever becomes of what is written to it.
-TEST(LogRecovery, ASegmentIsReadyOnce) {
+// What was written over itself and did not get there is still to be written.
+TEST(LogRecovery, ABatchThatWasInFlightMayFailToBeWrittenAgain) {
   LogOnDisk world(without_upkeep());
   world.options.user.durability.kind = Durability::Kind::none;
   world.open();
