@@ -358,6 +358,7 @@ Status Recovery::walk(LogWalk& log, const std::vector<SegmentRef>& segments, std
   out_.report.dropped_tail = log.dropped_tail() && !sequence_max_;
   // Written over in place, a batch that is the very same as a dropped one would bring back those
   // behind it.
+  out_.dropped_in_active = log.dropped_tail();
   out_.needs_new_segment = log.dropped_behind() || log.dropped_tail();
   // Without a header, only a checkpoint would know what the next batches are.
   if (out_.active != nullptr && !check_header(*out_.active)) out_.needs_new_segment = true;

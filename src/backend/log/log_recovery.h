@@ -49,6 +49,7 @@ struct Recovered {
   bool active_is_damaged = false;
   // Nor may it if batches were dropped behind it: see LogWalk.
   bool needs_new_segment = false;
+  bool dropped_in_active = false;
   // A log segment without batches, behind the others. Its name need not be durable.
   SegmentRef spare;
   std::uint64_t next_segment_id = 1;

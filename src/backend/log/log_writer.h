@@ -91,6 +91,8 @@ class LogWriter {
   Status withdraw(std::uint64_t offset);
   bool sync_is_due() const;
   Status sync_active();
+  // Takes what was dropped behind the last batch off the disk.
+  Status cut_tail();
   // Writes what may be lost over itself and makes it durable: the same bytes, whatever of them is
   // on the disk.
   Status write_in_place();

@@ -26,6 +26,7 @@ Status LogWriter::start(const Recovered& recovered) {
     durable_size_ = recovered.active_durable_size;
     chain_ = recovered.chain;
   }
+  if (recovered.dropped_in_active && !recovered.active_is_damaged) VARVE_TRY(cut_tail());
   if (recovered.unsure_count != 0) {
     unsure_offset_ = recovered.unsure_offset;
     unsure_count_ = recovered.unsure_count;
@@ -48,6 +49,16 @@ Status LogWriter::start(const Recovered& recovered) {
   publish();
   // What was published before may say more than is left of a damaged log.
   if (recovered.active_is_damaged) return control_.sync();
+  return {};
+}
+
+Status LogWriter::cut_tail() {
+  // What was dropped is known to be so by the batch that comes next elsewhere, which may be gone
+  // one day while this segment is still there: without a checkpoint it would be taken for durable
+  // then.
+  VARVE_TRY(active_->file->truncate(end_));
+  VARVE_TRY(active_->file->sync_data());
+  file_size_ = end_;
   return {};
 }
 

@@ -147,6 +147,8 @@ Result<bool> Reclaimer::step(std::uint64_t percent_max) {
 }
 
 Result<bool> Reclaimer::free_segments(const Pins& pins) {
+  // What recovery dropped goes before anything that tells that it was dropped.
+  VARVE_TRY(remove_doomed());
   std::vector<SegmentRef> gone;
   {
     const std::shared_lock lock(state_.mutex());
