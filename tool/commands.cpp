@@ -18,7 +18,8 @@
   ROW(rm, "erase records")                                          \
   ROW(verify, "read everything and list what is damaged")           \
   ROW(digest, "print a checksum of every record, to compare saves") \
-  ROW(convert, "copy a save into another format")
+  ROW(convert, "copy a save into another format")                   \
+  ROW(compact, "make a save smaller")
 
 namespace varve::tool {
 

@@ -162,6 +162,8 @@ class ReadView {
   virtual std::uint64_t sequence() const = 0;
 
   virtual Result<std::optional<Bytes>> get(ByteView key) const = 0;
+  // Its first bytes as they lie there, at most so many, compared with no checksum.
+  virtual Result<std::optional<Bytes>> get_raw(ByteView key, std::uint64_t size_max) const;
   // One result for each key, in their order, all of the same moment. None at all if there is no
   // memory for them.
   virtual std::vector<Result<std::optional<Bytes>>> multi_get(

@@ -63,8 +63,8 @@ struct Window {
 };
 
 struct WorldOptions {
-  // The name of a format. Empty: whatever the save is in. A new save needs it, unless
-  // its path names the format ("memory:arena").
+  // The name of a format. Empty: whatever the save is in, and for a new one the format its path
+  // names ("memory:arena"), or else "varve".
   std::string format = {};
 
   std::shared_ptr<const ChunkType> chunk_type = {};  // none: raw_chunks()

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/guarded.h"
+#include "base/try.h"
 
 namespace varve {
 namespace {
@@ -42,6 +43,18 @@ std::optional<Bytes> prefix_end(ByteView prefix) {
   std::byte& last = end.data()[prefix.size() - 1];
   last = static_cast<std::byte>(std::to_integer<int>(last) + 1);
   return std::move(end).freeze();
+}
+
+Result<std::optional<Bytes>> ReadView::get_raw(ByteView key, std::uint64_t size_max) const {
+  return or_out_of_memory([&]() -> Result<std::optional<Bytes>> {
+    VARVE_ASSIGN(RangePage page, range({.prefix = Bytes::copy_of(key),
+                                        .from = Bytes::copy_of(key),
+                                        .count_max = 1,
+                                        .raw_size_max = size_max}));
+    if (page.entries.empty() || page.entries[0].key.text() != as_text(key)) return std::nullopt;
+    VARVE_ASSIGN(Bytes value, std::move(page.entries[0].value));
+    return value;
+  });
 }
 
 bool RangePageBuilder::has_room() {

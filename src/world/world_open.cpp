@@ -12,6 +12,9 @@
 namespace varve {
 namespace {
 
+// Of new worlds, where nobody says otherwise.
+constexpr std::string_view kDefaultFormat = "varve";
+
 // The format the options, the path or what is there name.
 Result<const Format*> format_to_open(std::string_view path, const WorldOptions& options) {
   if (!options.format.empty()) return find_format(options.format);
@@ -22,11 +25,7 @@ Result<const Format*> format_to_open(std::string_view path, const WorldOptions& 
 Result<const Format*> format_to_create(std::string_view path, const WorldOptions& options) {
   if (!options.format.empty()) return find_format(options.format);
   if (const Format* named = format_named_by(path)) return named;
-  std::string names;
-  for (const Format* format : formats())
-    names += (names.empty() ? "" : ", ") + std::string(format->name());
-  return invalid_argument(fmt::format(
-      "'{}': a new world needs a format; set WorldOptions::format (there are: {})", path, names));
+  return find_format(kDefaultFormat);
 }
 
 Status check_generator(const Store& store, const WorldOptions& options) {
@@ -83,6 +82,7 @@ Result<std::unique_ptr<World>> World::on(std::unique_ptr<Store> store, WorldOpti
     VARVE_TRY(check_write_through(options.write_through));
     VARVE_TRY(check_timed_saves(options.timed_saves));
     VARVE_ASSIGN(const AutosaveConfig autosave, choose_autosave(*store, options));
+    if (options.generator) store->use_generator(options.generator);
     auto core = std::make_shared<Core>(std::move(store), std::move(options), autosave);
     std::unique_ptr<World> world(new World(core));
     core->owner = world.get();

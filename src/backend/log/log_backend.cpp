@@ -38,6 +38,10 @@ class LogBackend final : public Backend {
     VARVE_TRY(check_open());
     return or_out_of_memory([&] { return state_.get(key, std::nullopt); });
   }
+  Result<std::optional<Bytes>> get_raw(ByteView key, std::uint64_t size_max) const override {
+    VARVE_TRY(check_open());
+    return or_out_of_memory([&] { return state_.get_raw(key, size_max, std::nullopt); });
+  }
   std::vector<Result<std::optional<Bytes>>> multi_get(
       const std::vector<Bytes>& keys) const override {
     return multi_get_or_none([&] {

@@ -41,6 +41,10 @@ class LogReader final : public Backend {
   Result<std::optional<Bytes>> get(ByteView key) const override {
     return on_current([&](Loaded& loaded) { return loaded.state.get(key, std::nullopt); });
   }
+  Result<std::optional<Bytes>> get_raw(ByteView key, std::uint64_t size_max) const override {
+    return on_current(
+        [&](Loaded& loaded) { return loaded.state.get_raw(key, size_max, std::nullopt); });
+  }
   std::vector<Result<std::optional<Bytes>>> multi_get(
       const std::vector<Bytes>& keys) const override {
     return multi_get_or_none([&] {

@@ -88,6 +88,7 @@ Result<Bytes> LogState::read(const Found& found, ByteView key, bool checks) cons
 
 Result<Bytes> LogState::read_raw(const Found& found, std::uint64_t size_max) {
   const std::uint64_t size = std::min<std::uint64_t>(found.location.value_size, size_max);
+  if (size == 0) return Bytes();
   Buffer part(static_cast<std::size_t>(size));
   VARVE_TRY(
       found.segment->file->read_exactly(found.location.offset() + kValueHeaderSize, part.span()));
@@ -104,6 +105,19 @@ Result<std::optional<Bytes>> LogState::get(ByteView key, const At& at) const {
   if (!found) return found.error();
   if (!*found) return std::nullopt;
   VARVE_ASSIGN(Bytes value, read(**found, key));
+  return value;
+}
+
+Result<std::optional<Bytes>> LogState::get_raw(ByteView key, std::uint64_t size_max,
+                                               const At& at) const {
+  Result<std::optional<Found>> found = std::nullopt;
+  {
+    const std::shared_lock lock(mutex_);
+    found = find(key, at);
+  }
+  if (!found) return found.error();
+  if (!*found) return std::nullopt;
+  VARVE_ASSIGN(Bytes value, read_raw(**found, size_max));
   return value;
 }
 
@@ -258,6 +272,10 @@ LogSnapshot::~LogSnapshot() { state_.release(held_); }
 
 Result<std::optional<Bytes>> LogSnapshot::get(ByteView key) const {
   return or_out_of_memory([&] { return state_.get(key, held_); });
+}
+
+Result<std::optional<Bytes>> LogSnapshot::get_raw(ByteView key, std::uint64_t size_max) const {
+  return or_out_of_memory([&] { return state_.get_raw(key, size_max, held_); });
 }
 
 std::vector<Result<std::optional<Bytes>>> LogSnapshot::multi_get(

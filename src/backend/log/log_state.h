@@ -28,6 +28,7 @@ class LogState {
 
   using At = std::optional<SnapshotList::Handle>;
   Result<std::optional<Bytes>> get(ByteView key, const At& at) const;
+  Result<std::optional<Bytes>> get_raw(ByteView key, std::uint64_t size_max, const At& at) const;
   std::vector<Result<std::optional<Bytes>>> multi_get(const std::vector<Bytes>& keys,
                                                       const At& at) const;
   // One page is of one moment, also without a snapshot.
@@ -148,6 +149,7 @@ class LogSnapshot final : public ReadView {
 
   std::uint64_t sequence() const override { return held_->sequence; }
   Result<std::optional<Bytes>> get(ByteView key) const override;
+  Result<std::optional<Bytes>> get_raw(ByteView key, std::uint64_t size_max) const override;
   std::vector<Result<std::optional<Bytes>>> multi_get(
       const std::vector<Bytes>& keys) const override;
   Result<RangePage> range(const RangeQuery& query) const override;

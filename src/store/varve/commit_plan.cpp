@@ -28,13 +28,26 @@ Result<std::uint32_t> CommitPlan::generator_number(const GeneratorId& id) {
   return number;
 }
 
-Result<std::optional<Bytes>> CommitPlan::stored(const SaveKey& key, bool& exists) const {
-  auto frame = view_.get(key);
-  // A damaged one is there, and is replaced or erased like any other.
-  exists = !frame || *frame;
-  if (!frame && frame.error().code() != ErrorCode::corruption) return frame.error();
-  if (!frame) return std::nullopt;
-  return *std::move(frame);
+namespace {
+
+// What is there under a key, or the first bytes of it. A damaged value is none: it is replaced like
+// any other that differs.
+Result<std::optional<Bytes>> or_none_if_damaged(Result<std::optional<Bytes>> found) {
+  if (!found && found.error().code() == ErrorCode::corruption) return std::nullopt;
+  return found;
+}
+
+}  // namespace
+
+Result<bool> CommitPlan::holds(const SaveKey& key, ByteView fresh, const Bytes& payload,
+                               const PayloadSources& sources) const {
+  // Most of what is saved differs, which its head tells.
+  VARVE_ASSIGN(const auto head, or_none_if_damaged(view_.get_raw(key, kFrameHeadSizeMax)));
+  if (!head || is_other_payload(*head, fresh)) return false;
+  VARVE_ASSIGN(const auto stored, or_none_if_damaged(view_.get(key)));
+  if (!stored) return false;
+  const auto same = holds_payload(key, *stored, fresh, payload, sources);
+  return same && *same;
 }
 
 Result<bool> CommitPlan::put(const SaveKey& key, const Bytes& payload, const ChunkPos* pos) {
@@ -55,28 +68,25 @@ Result<bool> CommitPlan::put(const SaveKey& key, const Bytes& payload, const Chu
   }
   ByteWriter fresh;
   VARVE_TRY(encoder_.encode(key, payload, has_base ? &base : nullptr, fresh));
-  bool exists = false;
-  VARVE_ASSIGN(const std::optional<Bytes> before, stored(key, exists));
-  if (before) {
-    PayloadSources sources{.dictionaries = &tables_->dictionaries(),
-                           .generators = &tables_->generators(),
-                           .is_verified = is_verified_};
-    if (has_base) {
-      sources.generator = &id;
-      sources.generate = [&]() -> Result<Bytes> { return made; };
-    }
-    const auto same = holds_payload(key, *before, fresh.view(), payload, sources);
-    if (same && *same) return false;
+  PayloadSources sources{.dictionaries = &tables_->dictionaries(),
+                         .generators = &tables_->generators(),
+                         .is_verified = is_verified_};
+  if (has_base) {
+    sources.generator = &id;
+    sources.generate = [&]() -> Result<Bytes> { return made; };
   }
-  batch_.put(key, fresh.take());
-  return true;
+  VARVE_ASSIGN(const bool is_there, holds(key, fresh.view(), payload, sources));
+  if (!is_there) batch_.put(key, fresh.take());
+  return !is_there;
 }
 
 Result<bool> CommitPlan::erase(const SaveKey& key) {
-  bool exists = false;
-  VARVE_TRY(stored(key, exists));
-  if (exists) batch_.erase(key);
-  return exists;
+  // One that is damaged is there.
+  const auto found = view_.get_raw(key, 0);
+  if (!found && found.error().code() != ErrorCode::corruption) return found.error();
+  const bool is_there = !found || *found;
+  if (is_there) batch_.erase(key);
+  return is_there;
 }
 
 Status CommitPlan::add_chunk(const ChunkChange& change) {

@@ -42,8 +42,9 @@ class CommitPlan {
   Result<bool> put(const SaveKey& key, const Bytes& payload, const ChunkPos* pos);
   // False if there was nothing.
   Result<bool> erase(const SaveKey& key);
-  // What is there; what cannot be read is nullopt, and `exists` tells.
-  Result<std::optional<Bytes>> stored(const SaveKey& key, bool& exists) const;
+  // Whether the save has the payload already, of which `fresh` is the frame.
+  Result<bool> holds(const SaveKey& key, ByteView fresh, const Bytes& payload,
+                     const PayloadSources& sources) const;
 
   const ReadView& view_;
   SharedSaveTables tables_;

@@ -87,6 +87,10 @@ Result<Bytes> decode_payload(ByteView key, const Bytes& frame, const PayloadSour
 // the checksum is not compared: a damaged frame may tell anything that is within the limits.
 Result<PayloadInfo> inspect_payload(ByteView frame);
 
+// Whether a frame of which `head` is the beginning, kFrameHeadSizeMax bytes or all of it, holds
+// another payload than `fresh` for sure, found under the same key. False says nothing.
+bool is_other_payload(ByteView head, ByteView fresh);
+
 // Whether `stored`, found under `key`, holds `payload`, from which `fresh` has just been made under
 // that key: then there is nothing to write. Almost always told without decoding:
 //

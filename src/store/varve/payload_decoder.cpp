@@ -145,6 +145,17 @@ Result<PayloadInfo> inspect_payload(ByteView frame) {
   return head.first;
 }
 
+bool is_other_payload(ByteView head, ByteView fresh) {
+  constexpr std::size_t kChecksumSize = 8;
+  const auto old_info = inspect_payload(head);
+  const auto new_info = inspect_payload(fresh);
+  // A damaged head is for whoever reads all of it.
+  if (!old_info || !new_info) return false;
+  if (old_info->payload_size != new_info->payload_size) return true;
+  return old_info->recipe == new_info->recipe &&
+         !equal(head.first(kChecksumSize), fresh.first(kChecksumSize));
+}
+
 Result<bool> holds_payload(ByteView key, const Bytes& stored, ByteView fresh, ByteView payload,
                            const PayloadSources& sources) {
   if (equal(stored, fresh)) return true;

@@ -124,11 +124,14 @@ class PayloadEncoder::Choice {
 
   Status run(ByteView key) {
     if (speed_ != SpeedClass::raw && !payload_.empty()) {
-      if (!tries_all_ && (can_split() || base_ != nullptr)) {
+      const bool is_noisy = !tries_all_ && looks_like_noise(payload_);
+      if (!tries_all_ && (can_split() || base_ != nullptr || is_noisy)) {
         sample_ = sample_payload(payload_, stride(), workspace_);
       }
       if (base_ != nullptr) VARVE_TRY(try_delta());
-      if (!is_delta_far_smaller()) VARVE_TRY(try_whole());
+      // What is compressed or encrypted already stays as it is.
+      const bool is_hopeless = is_noisy && sample_->expected_size >= payload_.size();
+      if (!is_hopeless && !is_delta_far_smaller()) VARVE_TRY(try_whole());
     }
     VARVE_TRY(contest_.enter_raw(plain_, payload_, worthwhile_gain(speed_, payload_.size())));
     contest_.keep(key);

@@ -22,6 +22,23 @@ std::size_t lz4_size(ByteView in, ByteWriter& scratch) {
 
 }  // namespace
 
+bool looks_like_noise(ByteView payload) noexcept {
+  // Of 512 random bytes some 221 are different, and 200 nearly always.
+  constexpr std::size_t kLookCount = 512;
+  constexpr int kDifferentCountMin = 200;
+  if (payload.size() < kLookCount) return false;
+  std::array<bool, 256> seen = {};
+  int different_count = 0;
+  // Odd, so that it does not keep step with cells.
+  const std::size_t step = (payload.size() / kLookCount - 1) | 1;
+  for (std::size_t i = 0; i < kLookCount; ++i) {
+    bool& is_seen = seen[std::to_integer<std::size_t>(payload[i * step])];
+    different_count += is_seen ? 0 : 1;
+    is_seen = true;
+  }
+  return different_count >= kDifferentCountMin;
+}
+
 PayloadSample sample_payload(ByteView payload, std::size_t stride,
                              const PayloadWorkspace& workspace) {
   std::array<std::byte, kSampleSizeMax> sample;

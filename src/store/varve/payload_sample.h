@@ -16,6 +16,10 @@ struct PayloadSample {
   std::size_t expected_size = 0;
 };
 
+// Whether the bytes of a payload look as if drawn at random, which a few hundred of them tell. So
+// may those of one that compresses well; few others do.
+bool looks_like_noise(ByteView payload) noexcept;
+
 // Compresses a few stretches of the payload, 1 to 8 KiB in sum and a 128th of it where it is large,
 // as they are and, if `stride` is 2 or more, in planes. Uses the planes and the attempt of the
 // workspace.

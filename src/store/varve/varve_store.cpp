@@ -293,16 +293,6 @@ Status VarveStore::quarantine(const RecordKey& key) {
   });
 }
 
-Result<CompactReport> VarveStore::compact(Progress& progress) {
-  return or_out_of_memory([&]() -> Result<CompactReport> {
-    VARVE_TRY(check_writable());
-    // Backends give space back while they are used.
-    const std::uint64_t size = backend_->stats().stored_size;
-    progress.report(1);
-    return CompactReport{.size_before = size, .size_after = size};
-  });
-}
-
 Status VarveStore::close() {
   return or_out_of_memory([&]() -> Status {
     if (is_closed_.exchange(true)) return closed();

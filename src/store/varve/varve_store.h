@@ -84,8 +84,10 @@ class VarveStore final : public Store {
   auto read(Call&& call) const -> decltype(call(std::declval<const RecordReader&>()));
   template <class Call>
   auto read_held(Call&& call) const -> decltype(call(std::declval<const VarveView&>()));
-  // The encoder with the newest dictionary.
-  Status refresh_encoder(const SaveTables& tables);
+  // varve_compact.cpp: what a record holds stays the same.
+  Status learn_dictionary(const VarveView& view);
+  Status encode_anew(const VarveView& view, Progress& progress);
+  Status write_upkeep(const WriteBatch& batch);
 
   const std::string path_;
   const std::unique_ptr<Backend> backend_;
