@@ -58,6 +58,8 @@ class VarveStore final : public Store {
   // --- For whoever copies saves.
 
   Backend& backend() noexcept { return *backend_; }
+  const Backend& backend() const noexcept { return *backend_; }
+  const std::string& path() const noexcept { return path_; }
   Result<std::unique_ptr<VarveView>> pin_view() const;
 
  private:
