@@ -18,7 +18,8 @@
   ROW(rm, "erase records")                                          \
   ROW(verify, "read everything and list what is damaged")           \
   ROW(digest, "print a checksum of every record, to compare saves") \
-  ROW(convert, "copy a save into another format")
+  ROW(convert, "copy a save into another format")                   \
+  ROW(backup, "copy a save while it is written, or what changed since")
 
 namespace varve::tool {
 
