@@ -19,7 +19,8 @@
   ROW(verify, "read everything and list what is damaged")           \
   ROW(digest, "print a checksum of every record, to compare saves") \
   ROW(convert, "copy a save into another format")                   \
-  ROW(compact, "make a save smaller")
+  ROW(compact, "make a save smaller")                               \
+  ROW(backup, "copy a save while it is written, or what changed")
 
 namespace varve::tool {
 

@@ -36,6 +36,7 @@
 #include <utility>
 #include <vector>
 
+#include "varve/backup.h"
 #include "varve/chunk.h"
 #include "varve/key.h"
 #include "varve/result.h"
@@ -200,6 +201,12 @@ class World {
   // one. This save and what is dirty stay as they are. A path that is taken is refused.
   // Damaged records are left out and named in the report's problems.
   SaveHandle save_to(std::string_view path, std::string_view format = {});
+  // Brings a hot backup at `path` up to date, or makes it, while saves go on: varve/backup.h says
+  // what is promised. It holds what was stored when its turn came, all saves asked for before it
+  // included; what is dirty is not in it, so save() first if it should be. Of the report
+  // unchanged_count, erased_count and written_size count what it did. Worlds of the varve
+  // format alone; others have save_to().
+  SaveHandle back_up(std::string_view path, const BackupOptions& options = {});
 
   // Whether a save runs or waits to start.
   bool is_saving() const;

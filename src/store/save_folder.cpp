@@ -1,9 +1,31 @@
 #include "store/save_folder.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/try.h"
 #include "io/path.h"
 
 namespace varve {
+
+std::string backup_path(std::string_view save, std::uint32_t number) {
+  return number == 1 ? fmt::format("{}.backup", save) : fmt::format("{}.backup.{}", save, number);
+}
+
+Result<std::vector<std::uint32_t>> list_backups(Vfs& vfs, const std::string& save) {
+  VARVE_ASSIGN(const auto entries, vfs.list(path_parent(save)));
+  std::vector<std::uint32_t> numbers;
+  for (std::uint32_t number = 1; number <= kBackupCountMax; ++number) {
+    const std::string path = backup_path(save, number);
+    const std::string_view name = path_name(path);
+    const auto it = std::lower_bound(
+        entries.begin(), entries.end(), name,
+        [](const DirEntry& entry, std::string_view wanted) { return entry.name < wanted; });
+    if (it != entries.end() && it->name == name) numbers.push_back(number);
+  }
+  return numbers;
+}
 
 Status remove_if_there(Vfs& vfs, const std::string& path) {
   Status removed = vfs.remove(path);

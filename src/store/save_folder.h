@@ -2,8 +2,10 @@
 // nothing.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/vfs.h"
 
@@ -12,6 +14,12 @@ namespace varve {
 // Behind the path of a save while it is being made or removed. Nobody gives these by accident.
 inline constexpr std::string_view kUnfinishedSuffix = ".unfinished-varve";
 inline constexpr std::string_view kRemovingSuffix = ".removing-varve";
+
+// Where the Nth backup of a save is; the newest is the first.
+inline constexpr std::uint32_t kBackupCountMax = 100;
+std::string backup_path(std::string_view save, std::uint32_t number);
+// The numbers of those there are, rising, whatever they are.
+Result<std::vector<std::uint32_t>> list_backups(Vfs& vfs, const std::string& save);
 
 // A file, or a link. Success if there is none.
 Status remove_if_there(Vfs& vfs, const std::string& path);

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "varve/backup.h"
 #include "varve/chunk.h"
 #include "varve/format.h"
 #include "varve/store.h"
@@ -63,7 +64,7 @@ enum class SaveKind : std::uint8_t {
   write_through,
   eviction,
   timed,  // also of a player who left
-  copy,   // save_to()
+  copy,   // save_to() and back_up()
 };
 
 // Counts one commit in.
@@ -100,7 +101,8 @@ struct SaveJob {
   std::optional<std::uint32_t> backup_count = {};  // of a whole save
   std::string copy_path = {};                      // of a copy
   const Format* copy_format = nullptr;
-  std::list<SaveOutcome> outcome = {};  // one, filled in when it is done
+  std::optional<BackupOptions> backup = {};  // of a copy that is a hot backup; it has no changes
+  std::list<SaveOutcome> outcome = {};       // one, filled in when it is done
   std::chrono::nanoseconds start_time{};
   std::chrono::steady_clock::time_point posted_at{};
 

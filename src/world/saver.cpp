@@ -5,6 +5,8 @@
 
 #include "base/guarded.h"
 #include "base/try.h"
+#include "io/vfs.h"
+#include "store/varve/backup.h"
 #include "world/commit_builder.h"
 #include "world/save_copy.h"
 
@@ -79,7 +81,9 @@ void Saver::run() {
       if (jobs_.empty()) return;
       job.splice(job.end(), jobs_, jobs_.begin());
     }
-    if (job.front().kind() == SaveKind::copy) {
+    if (job.front().backup) {
+      start_backup(std::move(job));
+    } else if (job.front().kind() == SaveKind::copy) {
       start_copy(std::move(job));
     } else {
       run_commit(job.front());
@@ -208,6 +212,40 @@ void Saver::run_copy(SaveJob& job, std::shared_ptr<StoreView> view) {
   });
   // Before anybody hears that it is done: a pin must be gone before the store is.
   view.reset();
+  finish(job, std::move(report));
+}
+
+// Held here, between two commits: what was asked to be saved before is in it.
+void Saver::start_backup(std::list<SaveJob> job) {
+  auto shared = std::make_shared<std::list<SaveJob>>();
+  shared->splice(shared->end(), job);
+  const Status ready = guarded(ErrorCode::io, "backing up", [&]() -> Status {
+    VARVE_ASSIGN(BackupSource held, pin_for_backup(store_));
+    auto source = std::make_shared<std::unique_ptr<BackupSource>>(
+        std::make_unique<BackupSource>(std::move(held)));
+    copiers_.post(0, [this, shared, source] { run_backup(shared->front(), std::move(*source)); });
+    return {};
+  });
+  if (!ready) finish(shared->front(), ready.error());
+}
+
+void Saver::run_backup(SaveJob& job, std::unique_ptr<BackupSource> source) {
+  Result<SaveReport> report = guarded(ErrorCode::io, "backing up", [&]() -> Result<SaveReport> {
+    const auto begun_at = Clock::now();
+    job.state().encoding.report(1);
+    VARVE_ASSIGN(const BackupReport done, back_up(*source, job.copy_path, *job.backup,
+                                                  job.state().committing, BackupDisk(posix_vfs())));
+    SaveReport made{.generation = done.generation, .tick = done.tick};
+    made.unchanged_count = done.unchanged_count;
+    made.erased_count = done.erased_count;
+    made.written_size = done.copied_size;
+    made.start_time = job.start_time;
+    made.queued_time = begun_at - job.posted_at;
+    made.commit_time = Clock::now() - begun_at;
+    return made;
+  });
+  // As with a copy: before anybody hears that it is done.
+  source.reset();
   finish(job, std::move(report));
 }
 

@@ -21,6 +21,7 @@
 
 namespace varve {
 
+struct BackupSource;
 struct BuiltCommit;
 struct Encoding;
 
@@ -48,6 +49,8 @@ class Saver {
   void run_commit(SaveJob& job);
   void start_copy(std::list<SaveJob> job);
   void run_copy(SaveJob& job, std::shared_ptr<StoreView> view);
+  void start_backup(std::list<SaveJob> job);
+  void run_backup(SaveJob& job, std::unique_ptr<BackupSource> source);
   Encoding encoding() noexcept;
   // Commits everything that is carried.
   Result<SaveReport> commit_carried(SaveJob& job);

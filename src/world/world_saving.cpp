@@ -98,6 +98,22 @@ SaveHandle World::save_to(std::string_view path, std::string_view format) {
   });
 }
 
+SaveHandle World::back_up(std::string_view path, const BackupOptions& options) {
+  return handle_of([&]() -> Result<SaveHandle> {
+    Core& core = *core_;
+    if (core.closed) return invalid_argument("the world is closed");
+    VARVE_TRY(core.check_not_editing("back_up()"));
+    core.collect();
+    const auto begun_at = SaveHandle::State::Clock::now();
+    const auto state = core.new_save_state();
+    std::list<SaveJob> job = core.new_job(SaveKind::copy, state);
+    job.front().copy_path = path;
+    job.front().backup = options;
+    core.post(std::move(job), begun_at);
+    return SaveHandle(state);
+  });
+}
+
 SaveHandle World::player_left(std::string_view id) {
   return handle_of([&]() -> Result<SaveHandle> {
     Core& core = *core_;

@@ -45,17 +45,7 @@ Result<std::unique_ptr<WriterLock>> lock_backup(Vfs& vfs, const SaveLayout& back
 }  // namespace
 
 Result<std::vector<std::uint32_t>> list_backups(Vfs& vfs, const SaveLayout& save) {
-  VARVE_ASSIGN(const auto entries, vfs.list(path_parent(save.root())));
-  std::vector<std::uint32_t> numbers;
-  for (std::uint32_t number = 1; number <= kBackupCountMax; ++number) {
-    const std::string path = backup_path(save.root(), number);
-    const std::string_view name = path_name(path);
-    const auto it = std::lower_bound(
-        entries.begin(), entries.end(), name,
-        [](const DirEntry& entry, std::string_view wanted) { return entry.name < wanted; });
-    if (it != entries.end() && it->name == name) numbers.push_back(number);
-  }
-  return numbers;
+  return varve::list_backups(vfs, save.root());
 }
 
 SaveLayout Backups::layout(std::size_t number) const {

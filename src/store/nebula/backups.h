@@ -22,8 +22,6 @@
 
 namespace varve::nebula {
 
-inline constexpr std::uint32_t kBackupCountMax = 100;
-
 class Backups {
  public:
   Backups(Vfs& vfs, SaveLayout save) : vfs_(vfs), save_(std::move(save)) {}

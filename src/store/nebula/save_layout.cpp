@@ -173,8 +173,4 @@ std::optional<FileId> parse_file_id(std::string_view name) {
   return FileId{*version, *number};
 }
 
-std::string backup_path(std::string_view save, std::uint32_t number) {
-  return number == 1 ? fmt::format("{}.backup", save) : fmt::format("{}.backup.{}", save, number);
-}
-
 }  // namespace varve::nebula

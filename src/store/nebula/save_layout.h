@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "store/save_folder.h"
 #include "varve/key.h"
 
 namespace varve::nebula {
@@ -63,7 +64,6 @@ std::optional<FileId> parse_file_id(std::string_view name);
 
 inline RecordKey scene_key() { return {.kind = RecordKind::entity}; }
 
-// Where the Nth backup of a save is; the newest is the first.
-std::string backup_path(std::string_view save, std::uint32_t number);
+using varve::backup_path;
 
 }  // namespace varve::nebula

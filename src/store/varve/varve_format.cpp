@@ -10,6 +10,7 @@
 #include "base/try.h"
 #include "io/path.h"
 #include "store/save_folder.h"
+#include "store/varve/save_backups.h"
 #include "store/varve/varve_store.h"
 
 namespace varve {
@@ -39,8 +40,13 @@ Status write_durably(Vfs& vfs, const std::string& path, std::string_view text) {
 
 class VarveFormat final : public Format {
  public:
-  VarveFormat(Vfs& vfs, std::string name, SaveBackend backend, VarveOptions options)
-      : vfs_(vfs), name_(std::move(name)), backend_(backend), options_(options) {}
+  VarveFormat(Vfs& vfs, std::string name, SaveBackend backend, VarveOptions options,
+              log::LogOptions log)
+      : vfs_(vfs),
+        name_(std::move(name)),
+        backend_(backend),
+        options_(options),
+        log_(std::move(log)) {}
 
   std::string_view name() const override { return name_; }
 
@@ -112,6 +118,7 @@ class VarveFormat final : public Format {
   const std::string name_;
   const SaveBackend backend_;
   const VarveOptions options_;
+  const log::LogOptions log_;
 };
 
 Result<std::unique_ptr<Backend>> VarveFormat::open_backend(const std::string& root,
@@ -122,7 +129,8 @@ Result<std::unique_ptr<Backend>> VarveFormat::open_backend(const std::string& ro
     const LmdbBackendOptions options{.durability = options_.file.durability};
     return writes ? open_lmdb_backend(folder, options) : open_lmdb_backend_to_read(folder, options);
   }
-  log::LogOptions options{.user = options_.file, .traits = log::file_backend_traits()};
+  log::LogOptions options = log_;
+  options.user = options_.file;
   return writes ? log::open_log(vfs_, folder, std::move(options))
                 : log::open_log_to_read(vfs_, folder, std::move(options));
 }
@@ -136,14 +144,24 @@ Result<std::unique_ptr<Store>> VarveFormat::open_as(const std::string& root, boo
                            .format = name_,
                            .backend = std::move(backend),
                            .options = options_,
-                           .can_write = writes});
+                           .can_write = writes,
+                           .backups = std::make_shared<SaveBackups>(vfs_, log_, root)});
 }
 
 Status VarveFormat::must_be_free(const std::string& root) const {
   VARVE_ASSIGN(const bool is_there, vfs_.exists(root));
-  if (!is_there) return {};
-  return invalid_argument(
-      fmt::format("{} exists already; open it, remove it or choose another path", root));
+  if (is_there) {
+    return invalid_argument(
+        fmt::format("{} exists already; open it, remove it or choose another path", root));
+  }
+  // A new world would take these for its own, and rotate away all that is left of another.
+  const std::string backup = backup_path(root, 1);
+  VARVE_ASSIGN(const bool has_backup, is_save(backup));
+  if (!has_backup) return {};
+  return invalid_argument(fmt::format(
+      "there is no save at {}, but its backup {} is there; rename that to bring it back, or move "
+      "it away to begin anew",
+      root, backup));
 }
 
 Status VarveFormat::create_save(const std::string& root) const {
@@ -166,13 +184,25 @@ Status VarveFormat::create_save(const std::string& root) const {
 Status VarveFormat::rename_save(const std::string& from, const std::string& to) const {
   VARVE_ASSIGN(const bool is_there, is_save(from));
   if (!is_there) return not_found(fmt::format("there is no save at {}", from));
-  VARVE_TRY(must_be_closed(from));
-  VARVE_ASSIGN(const bool is_taken, vfs_.exists(to));
-  if (is_taken) {
-    return invalid_argument(fmt::format("{} exists already; choose another path", to));
+  // The save comes last: what was interrupted can be done again.
+  std::vector<std::pair<std::string, std::string>> moves;
+  VARVE_ASSIGN(const auto numbers, list_backups(vfs_, from));
+  for (const std::uint32_t number : numbers) {
+    VARVE_ASSIGN(const bool is_ours, is_save(backup_path(from, number)));
+    if (is_ours) moves.emplace_back(backup_path(from, number), backup_path(to, number));
   }
-  VARVE_TRY(rename_durably(vfs_, from, to));
-  // There first: on its way it may have two names, never none.
+  moves.emplace_back(from, to);
+  for (const auto& [old_path, new_path] : moves) {
+    VARVE_TRY(must_be_closed(old_path));
+    VARVE_ASSIGN(const bool is_taken, vfs_.exists(new_path));
+    if (is_taken) {
+      return invalid_argument(fmt::format("{} exists already; choose another path", new_path));
+    }
+  }
+  for (const auto& [old_path, new_path] : moves) {
+    // There first: on its way it may have two names, never none.
+    VARVE_TRY(rename_durably(vfs_, old_path, new_path));
+  }
   if (path_parent(from) == path_parent(to)) return {};
   return vfs_.sync_dir(path_parent(from));
 }
@@ -183,6 +213,12 @@ Status VarveFormat::remove_save(const std::string& root) const {
   // One that was interrupted goes too.
   if (!is_there) return remove_leftover(vfs_, going, lock_path(going, backend_));
   VARVE_TRY(must_be_closed(root));
+  VARVE_ASSIGN(const auto numbers, list_backups(vfs_, root));
+  for (const std::uint32_t number : numbers) {
+    const std::string backup = backup_path(root, number);
+    VARVE_ASSIGN(const bool is_ours, is_save(backup));
+    if (is_ours) VARVE_TRY(remove_save(backup));
+  }
   VARVE_TRY(remove_folder_save(vfs_, root, lock_path(going, backend_)));
   return vfs_.sync_dir(path_parent(root));
 }
@@ -190,8 +226,8 @@ Status VarveFormat::remove_save(const std::string& root) const {
 }  // namespace
 
 std::unique_ptr<const Format> make_varve_format(Vfs& vfs, std::string name, SaveBackend backend,
-                                                VarveOptions options) {
-  return std::make_unique<VarveFormat>(vfs, std::move(name), backend, options);
+                                                VarveOptions options, log::LogOptions log) {
+  return std::make_unique<VarveFormat>(vfs, std::move(name), backend, options, std::move(log));
 }
 
 std::unique_ptr<const Format> make_varve_format(std::string name, const VarveOptions& options) {

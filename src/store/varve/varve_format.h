@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "backend/log/log_options.h"
 #include "io/vfs.h"
 #include "varve/format.h"
 #include "varve/varve_store.h"
@@ -12,8 +13,11 @@ namespace varve {
 
 enum class SaveBackend : std::uint8_t { file, lmdb };
 
-// A format under this name. New saves are made on `backend`; saves on any are opened.
+// A format under this name. New saves are made on `backend`; saves on any are opened. What `log`
+// says to users is taken from the options.
 std::unique_ptr<const Format> make_varve_format(Vfs& vfs, std::string name, SaveBackend backend,
-                                                VarveOptions options);
+                                                VarveOptions options,
+                                                log::LogOptions log = {
+                                                    .traits = log::file_backend_traits()});
 
 }  // namespace varve

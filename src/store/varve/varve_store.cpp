@@ -8,16 +8,17 @@
 #include "base/try.h"
 #include "store/commit_check.h"
 #include "store/varve/commit_plan.h"
+#include "store/varve/save_backups.h"
 #include "varve/checksum.h"
 
 namespace varve {
 namespace {
 
-Capabilities what_it_can(const std::string& format, const BackendTraits& traits) {
+Capabilities what_it_can(const std::string& format, const BackendTraits& traits, bool has_backups) {
   Capabilities can;
   can.format = format;
   can.durable = traits.durable;
-  can.backups = false;
+  can.backups = has_backups;
   // With what a frame and a name that is too long for a key add.
   can.payload_size_max =
       std::min(kPayloadSizeMax, traits.value_size_max - kFrameOverheadMax) - kNameSizeMax;
@@ -81,9 +82,10 @@ VarveStore::VarveStore(Parts parts, Newest newest, PayloadEncoder encoder, OpenR
     : path_(std::move(parts.path)),
       backend_(std::move(parts.backend)),
       options_(parts.options),
+      backups_(std::move(parts.backups)),
       can_write_(parts.can_write),
-      capabilities_(what_it_can(parts.format, backend_->traits())),
-      // A copy of the whole world beside each save is what hot backups are for.
+      capabilities_(what_it_can(parts.format, backend_->traits(), backups_ != nullptr)),
+      // One beside each save costs a look at every record; a backup now and then does not.
       defaults_({.max_backups = 0}),
       open_report_(std::move(report)),
       encoder_(std::move(encoder)),
@@ -211,6 +213,13 @@ void VarveStore::use_generator(std::shared_ptr<const Generator> generator) {
   publish({now->header, std::move(tables)});
 }
 
+Status VarveStore::keep_backups(std::uint32_t count) {
+  VARVE_ASSIGN(const BackupSource source, pin_for_backup(*this));
+  const Status kept = backups_->keep(source, count);
+  if (!kept) return kept.error().with_context("keeping a backup");
+  return {};
+}
+
 Result<CommitStats> VarveStore::commit(const Commit& commit, Progress& progress) {
   return or_out_of_memory([&]() -> Result<CommitStats> {
     VARVE_TRY(check_writable());
@@ -237,6 +246,9 @@ Result<CommitStats> VarveStore::commit(const Commit& commit, Progress& progress)
       stats.generation = ++header.generation;
       const SaveKey key = header_key();
       plan.batch().put(key, plain_frame(key, encode_save_header(header)));
+      // Before the commit: afterwards, a backup that cannot be made would be an error of one
+      // that is.
+      if (commit.backup_count) VARVE_TRY(keep_backups(*commit.backup_count));
       publish({before->header, plan.tables(), header, backend_->sequence()});
       const WriteResult written = backend_->write(plan.batch());
       if (!written) {

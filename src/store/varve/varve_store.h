@@ -17,6 +17,8 @@
 
 namespace varve {
 
+class SaveBackups;
+
 class VarveStore final : public Store {
  public:
   struct Parts {
@@ -25,6 +27,8 @@ class VarveStore final : public Store {
     std::unique_ptr<Backend> backend;
     VarveOptions options = {};
     bool can_write = true;
+    // Null where the save has no place beside it for them.
+    std::shared_ptr<SaveBackups> backups = nullptr;
   };
   // Writes the first header into a backend that holds nothing. `save_id` is drawn at random.
   static Status create(Backend& backend, std::uint64_t save_id);
@@ -58,6 +62,8 @@ class VarveStore final : public Store {
   // --- For whoever copies saves.
 
   Backend& backend() noexcept { return *backend_; }
+  const Backend& backend() const noexcept { return *backend_; }
+  const std::string& path() const noexcept { return path_; }
   Result<std::unique_ptr<VarveView>> pin_view() const;
 
  private:
@@ -88,10 +94,13 @@ class VarveStore final : public Store {
   Status learn_dictionary(const VarveView& view);
   Status encode_anew(const VarveView& view, Progress& progress);
   Status write_upkeep(const WriteBatch& batch);
+  // What is there before a commit becomes the newest backup.
+  Status keep_backups(std::uint32_t count);
 
   const std::string path_;
   const std::unique_ptr<Backend> backend_;
   const VarveOptions options_;
+  const std::shared_ptr<SaveBackups> backups_;
   const bool can_write_;
   const Capabilities capabilities_;
   const StoreDefaults defaults_;

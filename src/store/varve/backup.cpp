@@ -1,0 +1,294 @@
+#include "store/varve/backup.h"
+
+#include <fmt/format.h>
+
+#include "base/guarded.h"
+#include "base/try.h"
+#include "io/path.h"
+#include "store/save_folder.h"
+#include "store/varve/backup_copy.h"
+#include "store/varve/varve_format.h"
+
+namespace varve {
+namespace {
+
+VarveOptions options_of(const log::LogOptions& log, Durability::Kind durability) {
+  VarveOptions options{.file = log.user};
+  options.file.durability = {.kind = durability};
+  return options;
+}
+
+std::string root_of(std::string_view path) {
+  constexpr std::string_view kScheme = "varve:";
+  if (path.starts_with(kScheme)) path.remove_prefix(kScheme.size());
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  return std::string(path);
+}
+
+Status check_name(const std::string& root) {
+  if (root.empty()) return invalid_argument("the path is empty");
+  for (const std::string_view suffix : {kUnfinishedBackupSuffix, kReplacedBackupSuffix,
+                                        kUnfinishedRestoreSuffix, kBeforeRestoreSuffix}) {
+    if (!root.ends_with(suffix)) continue;
+    return invalid_argument(fmt::format(
+        "{}: names that end in {} are for what is under way; choose another", root, suffix));
+  }
+  return {};
+}
+
+Status check_apart(const std::string& root, const std::string& source) {
+  const std::string from = root_of(source);
+  if (root == from) {
+    return invalid_argument(fmt::format("{} cannot be its own backup; choose another path", root));
+  }
+  if (root.starts_with(from + '/')) {
+    return invalid_argument(
+        fmt::format("{} lies in the save it would be a backup of, and would go with it; choose "
+                    "another path",
+                    root));
+  }
+  return {};
+}
+
+VarveStore& as_varve(Store& store) { return static_cast<VarveStore&>(store); }
+
+// A save written whole at a path of its own, closed and durable; or nothing there.
+Status make_copy(const BackupDisk& disk, const std::string& path, BackupCopy& copy) {
+  VARVE_TRY(disk.copies().remove(path));
+  VARVE_ASSIGN(const auto store, disk.copies().create(path));
+  Status copied = copy.copy_all(as_varve(*store).backend());
+  const Status closed = store->close();
+  if (copied) copied = closed;
+  if (!copied) (void)disk.copies().remove(path);
+  return copied;
+}
+
+class TargetUpdate {
+ public:
+  TargetUpdate(const BackupSource& source, std::string root, const BackupDisk& disk,
+               BackupCopy& copy)
+      : source_(source),
+        root_(std::move(root)),
+        unfinished_(root_ + std::string(kUnfinishedBackupSuffix)),
+        replaced_(root_ + std::string(kReplacedBackupSuffix)),
+        disk_(disk),
+        copy_(copy) {}
+
+  Status run() {
+    VARVE_TRY(settle());
+    VARVE_ASSIGN(const bool is_there, disk_.vfs().exists(root_));
+    return is_there ? update() : create();
+  }
+
+ private:
+  // What a crash between two renames left.
+  Status settle() {
+    VARVE_ASSIGN(const bool was_replaced, disk_.vfs().exists(replaced_));
+    if (!was_replaced) return {};
+    VARVE_ASSIGN(const bool is_there, disk_.vfs().exists(root_));
+    return is_there ? disk_.saves().remove(replaced_)
+                    : rename_durably(disk_.vfs(), replaced_, root_);
+  }
+
+  Status create() {
+    VARVE_TRY(make_copy(disk_, unfinished_, copy_));
+    Status named = disk_.saves().rename(unfinished_, root_);
+    if (!named) (void)disk_.saves().remove(unfinished_);
+    return named;
+  }
+
+  Status update() {
+    VARVE_ASSIGN(const bool is_save, disk_.saves().detect(root_));
+    if (!is_save) {
+      return invalid_argument(
+          fmt::format("{} is there and is no varve save; choose another path", root_));
+    }
+    // Looked at first, so that what is refused is not touched.
+    {
+      VARVE_ASSIGN(const auto shown, disk_.saves().open_to_read(root_));
+      VARVE_TRY(check_target(as_varve(*shown)));
+      VARVE_TRY(shown->close());
+    }
+    // From here on nobody else writes it.
+    VARVE_ASSIGN(const auto target, disk_.saves().open(root_));
+    const Result<bool> updated = update_in_place(as_varve(*target));
+    Status copied = updated ? Status() : updated.error();
+    if (updated && !*updated) copied = make_copy(disk_, unfinished_, copy_);
+    const Status closed = target->close();
+    VARVE_TRY(copied);
+    VARVE_TRY(closed);
+    return *updated ? Status() : swap_in();
+  }
+
+  Result<bool> update_in_place(VarveStore& target) {
+    VARVE_TRY(check_target(target));
+    return copy_.copy_changes(target.backend());
+  }
+
+  Status check_target(const VarveStore& target) const {
+    VARVE_ASSIGN(const auto view, target.pin_view());
+    const SaveHeader& theirs = view->header();
+    const SaveHeader& ours = source_.view->header();
+    if (theirs.save_id != ours.save_id) {
+      return invalid_argument(fmt::format(
+          "{} is no backup of {}, but another save; choose another path", root_, source_.path));
+    }
+    if (theirs.generation > ours.generation) {
+      return invalid_argument(fmt::format(
+          "{} holds generation {}, which is newer than generation {} of {}; choose another path",
+          root_, theirs.generation, ours.generation, source_.path));
+    }
+    return {};
+  }
+
+  // The copy takes the name of the old backup, which then goes.
+  Status swap_in() {
+    Vfs& vfs = disk_.vfs();
+    Status swapped = vfs.exchange(unfinished_, root_);
+    if (!swapped && swapped.error().code() == ErrorCode::unsupported) return rename_in();
+    if (swapped) swapped = vfs.sync_dir(path_parent(root_));
+    if (!swapped) {
+      // Nobody knows which of them a crash would leave here. Both are whole, and both stay.
+      (void)vfs.exchange(unfinished_, root_);
+      return swapped;
+    }
+    // The backup is made; what is left of the old one goes with the next if not now.
+    (void)disk_.saves().remove(unfinished_);
+    return {};
+  }
+
+  Status rename_in() {
+    Vfs& vfs = disk_.vfs();
+    VARVE_TRY(rename_durably(vfs, root_, replaced_));
+    Status named = rename_durably(vfs, unfinished_, root_);
+    if (!named) {
+      (void)rename_durably(vfs, replaced_, root_);
+      return named;
+    }
+    (void)disk_.saves().remove(replaced_);
+    return {};
+  }
+
+  const BackupSource& source_;
+  const std::string root_;
+  const std::string unfinished_;
+  const std::string replaced_;
+  const BackupDisk& disk_;
+  BackupCopy& copy_;
+};
+
+// Whether the save at `root` may be moved: it is one, and nobody has it open to write.
+Status check_replaceable(const BackupDisk& disk, const std::string& root, const std::string& kept) {
+  VARVE_ASSIGN(const bool is_save, disk.saves().detect(root));
+  if (!is_save) {
+    return invalid_argument(
+        fmt::format("{} is there and is no varve save; move it away or choose another path", root));
+  }
+  VARVE_ASSIGN(const bool is_taken, disk.vfs().exists(kept));
+  if (is_taken) {
+    return invalid_argument(
+        fmt::format("{} is there already, where {} would be kept; move it away first", kept, root));
+  }
+  // Renaming it to what it is called asks whether it is closed, and ends there.
+  const Status closed = disk.saves().rename(root, root);
+  return closed || closed.error().code() == ErrorCode::invalid_argument ? Status() : closed;
+}
+
+}  // namespace
+
+BackupDisk::BackupDisk(Vfs& vfs, const log::LogOptions& log) : BackupDisk(vfs, log, Limits{}) {}
+
+BackupDisk::BackupDisk(Vfs& vfs, const log::LogOptions& log, const Limits& limits)
+    : vfs_(vfs),
+      saves_(make_varve_format(vfs, "varve", SaveBackend::file,
+                               options_of(log, Durability::Kind::every_commit), log)),
+      copies_(make_varve_format(vfs, "varve", SaveBackend::file,
+                                options_of(log, Durability::Kind::none), log)),
+      limits_(limits) {}
+
+Result<BackupSource> pin_for_backup(const Store& store) {
+  const auto* varve = dynamic_cast<const VarveStore*>(&store);
+  if (varve == nullptr) {
+    return unsupported(
+        fmt::format("only saves of the varve format can be backed up while they are written; this "
+                    "one is of the format {}: save_to() and `varve convert` copy it",
+                    store.capabilities().format));
+  }
+  VARVE_ASSIGN(auto view, varve->pin_view());
+  const BackendStats stats = varve->backend().stats();
+  return BackupSource{std::move(view), varve->path(), stats.entry_count, stats.live_size};
+}
+
+Result<BackupReport> back_up(const BackupSource& source, std::string_view target,
+                             const BackupOptions& options, Progress& progress,
+                             const BackupDisk& disk) {
+  return or_out_of_memory([&]() -> Result<BackupReport> {
+    std::string root = root_of(target);
+    VARVE_TRY(check_name(root));
+    VARVE_TRY(check_apart(root, source.path));
+    BackupCopy copy(source, options, disk.limits(), progress);
+    VARVE_TRY(TargetUpdate(source, std::move(root), disk, copy).run());
+    progress.report(1);
+    return copy.report();
+  });
+}
+
+Result<BackupReport> restore_backup(std::string_view backup, std::string_view save,
+                                    Progress& progress, const BackupDisk& disk) {
+  return or_out_of_memory([&]() -> Result<BackupReport> {
+    Vfs& vfs = disk.vfs();
+    const std::string root = root_of(save);
+    VARVE_TRY(check_name(root));
+    std::string from = root_of(backup);
+    VARVE_TRY(check_apart(root, from));
+    VARVE_ASSIGN(const bool has_backup, vfs.exists(from));
+    // A crash while it was replaced may have left it under that name.
+    if (!has_backup) {
+      VARVE_ASSIGN(const bool is_aside, vfs.exists(from + std::string(kReplacedBackupSuffix)));
+      if (is_aside) from += kReplacedBackupSuffix;
+    }
+    const std::string kept = root + std::string(kBeforeRestoreSuffix);
+    VARVE_ASSIGN(const bool is_there, vfs.exists(root));
+    if (is_there) VARVE_TRY(check_replaceable(disk, root, kept));
+
+    VARVE_ASSIGN(const auto store, disk.saves().open_to_read(from));
+    const std::string unfinished = root + std::string(kUnfinishedRestoreSuffix);
+    BackupReport report;
+    {
+      VARVE_ASSIGN(const BackupSource source, pin_for_backup(*store));
+      BackupCopy copy(source, {}, disk.limits(), progress);
+      VARVE_TRY(make_copy(disk, unfinished, copy));
+      report = copy.report();
+    }
+    VARVE_TRY(store->close());
+    if (is_there) {
+      const Status moved = disk.saves().rename(root, kept);
+      if (!moved) {
+        (void)disk.saves().remove(unfinished);
+        return moved.error();
+      }
+    }
+    VARVE_TRY(disk.saves().rename(unfinished, root));
+    progress.report(1);
+    return report;
+  });
+}
+
+// --- On the real disk ----------------------------------------------------------------
+
+Result<BackupReport> back_up(const Store& source, std::string_view target,
+                             const BackupOptions& options, Progress& progress) {
+  return or_out_of_memory([&]() -> Result<BackupReport> {
+    VARVE_ASSIGN(const BackupSource held, pin_for_backup(source));
+    return back_up(held, target, options, progress, BackupDisk(posix_vfs()));
+  });
+}
+
+Result<BackupReport> restore_backup(std::string_view backup, std::string_view save,
+                                    Progress& progress) {
+  return or_out_of_memory([&]() -> Result<BackupReport> {
+    return restore_backup(backup, save, progress, BackupDisk(posix_vfs()));
+  });
+}
+
+}  // namespace varve

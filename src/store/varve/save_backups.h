@@ -1,0 +1,40 @@
+// Older generations of a varve save, kept beside it as saves of their own: NAME.backup is the
+// newest, then come NAME.backup.2 and so on.
+//
+// The oldest one is brought up to date and becomes the newest, so that keeping one copies what
+// changed since and no more. It is whole under its old number before any name changes; while names
+// change it is called NAME.backup.rotating, and what a crash leaves of that is finished the
+// next time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "store/varve/backup.h"
+
+namespace varve {
+
+class SaveBackups {
+ public:
+  // `root` is the path of the save.
+  SaveBackups(Vfs& vfs, const log::LogOptions& log, std::string root)
+      : disk_(vfs, log), root_(std::move(root)) {}
+
+  // Makes the generation of `source` the newest backup, unless it is, and keeps so many; 0 removes
+  // them all.
+  Status keep(const BackupSource& source, std::uint32_t count);
+
+ private:
+  std::string path(std::uint32_t number) const;
+  std::string rotating_path() const;
+  Status finish_rotation();
+  // Gives the backup of this number the first place; those before it move on by one.
+  Status move_to_front(std::uint32_t number);
+  Result<bool> is_newest(const BackupSource& source) const;
+
+  const BackupDisk disk_;
+  const std::string root_;
+};
+
+}  // namespace varve

@@ -1,0 +1,500 @@
+// Hot backups on a disk that is well: what is copied, what is left alone and what is refused.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "backend/log/small_log.h"
+#include "crash/store_subject.h"
+#include "io/sim/sim_disk.h"
+#include "store/varve/backup.h"
+#include "support/counting_vfs.h"
+#include "support/scratch_dir.h"
+#include "varve/format.h"
+
+namespace varve::test {
+namespace {
+
+constexpr std::string_view kTarget = "backup";
+
+std::string text_of(int number, std::size_t size) {
+  // Nothing a compression makes anything of.
+  std::string text;
+  std::uint32_t state = static_cast<std::uint32_t>(number) * 2654435761U + 1;
+  while (text.size() < size) {
+    state = state * 1664525 + 1013904223;
+    text.push_back(static_cast<char>(state >> 24));
+  }
+  return text;
+}
+
+class VarveBackup : public testing::Test {
+ protected:
+  VarveBackup() {
+    auto made = backups_.saves().create("world");
+    EXPECT_TRUE(made) << made.error().message();
+    world_ = *std::move(made);
+  }
+
+  void commit(Store& store, Commit commit) {
+    commit.tick = store.tick() + 1;
+    Progress progress;
+    const auto done = store.commit(commit, progress);
+    ASSERT_TRUE(done) << done.error().message();
+  }
+  // `count` chunks of about `size` bytes, an entity in and one outside of them, a player, a global.
+  void fill(int count = 40, std::size_t size = 500) {
+    Commit all;
+    for (int i = 0; i < count; ++i) {
+      all.chunks.push_back({ChunkPos(i, -i), Bytes::copy_of(text_of(i, size))});
+    }
+    all.entities = {{1, EntityValue{ChunkPos(0, 0), Bytes::copy_of("cow")}},
+                    {2, EntityValue{{}, Bytes::copy_of("sun")}}};
+    all.players = {{"ann", Bytes::copy_of("hungry")},
+                   {std::string(255, 'p'), Bytes::copy_of("a long name")}};
+    all.globals = {{"weather", Bytes::copy_of("rain")}};
+    commit(*world_, std::move(all));
+  }
+  Result<BackupReport> back_up_to(std::string_view target, const Store& source) {
+    auto held = pin_for_backup(source);
+    if (!held) return held.error();
+    Progress progress;
+    return back_up(*held, target, {}, progress, backups_);
+  }
+  Result<BackupReport> back_up_world() { return back_up_to(kTarget, *world_); }
+
+  Result<BackupReport> restore() {
+    Progress progress;
+    return restore_backup(kTarget, "world", progress, backups_);
+  }
+
+  crash::Records records_at(std::string_view path, std::uint64_t* generation = nullptr) {
+    const auto store = backups_.saves().open(path);
+    EXPECT_TRUE(store) << store.error().message();
+    if (!store) return {};
+    if (generation != nullptr) *generation = (*store)->generation();
+    Progress progress;
+    const auto verified = (*store)->verify(progress);
+    EXPECT_TRUE(verified && verified->clean());
+    auto records = crash::read_records(**store);
+    EXPECT_TRUE(records) << records.error().message();
+    EXPECT_TRUE((*store)->close());
+    return *std::move(records);
+  }
+  void expect_backup_is(const StoreView& source) {
+    std::uint64_t generation = 0;
+    const auto found = records_at(kTarget, &generation);
+    const auto wanted = crash::read_records(source);
+    ASSERT_TRUE(wanted);
+    const auto wrong = crash::difference(*wanted, found);
+    EXPECT_FALSE(wrong) << *wrong;
+    EXPECT_EQ(generation, source.generation());
+  }
+  void expect_nothing_beside() {
+    const auto entries = sim_.list("/");
+    ASSERT_TRUE(entries) << entries.error().message();
+    for (const DirEntry& entry : *entries) {
+      EXPECT_EQ(entry.name.find("unfinished"), std::string::npos) << entry.name;
+      EXPECT_EQ(entry.name.find("replaced"), std::string::npos) << entry.name;
+      EXPECT_EQ(entry.name.find("removing"), std::string::npos) << entry.name;
+    }
+  }
+  // A value whose checksum is wrong, which the backend hands out as it is.
+  void damage(Store& store, const ChunkPos& pos) {
+    Backend& backend = static_cast<VarveStore&>(store).backend();
+    const SaveKey key = chunk_key(0, pos);
+    const auto found = backend.get(key);
+    ASSERT_TRUE(found && *found);
+    std::string frame((*found)->text());
+    frame.back() = static_cast<char>(frame.back() ^ 1);
+    WriteBatch batch;
+    batch.put(key, Bytes::copy_of(frame));
+    ASSERT_TRUE(backend.write(batch));
+  }
+
+  sim::SimDisk sim_;
+  CountingVfs disk_{sim_};
+  BackupDisk backups_{
+      disk_, small_log_options(), {.change_size_max = 8 << 10, .page_size = 4 << 10}};
+  std::unique_ptr<Store> world_;
+};
+
+TEST_F(VarveBackup, AFullOneHoldsEverythingAndOpensByItself) {
+  fill();
+  const auto report = back_up_world();
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_FALSE(report->incremental);
+  EXPECT_EQ(report->generation, world_->generation());
+  EXPECT_EQ(report->tick, world_->tick());
+  // 40 chunks, two entities and their places, two players and a global.
+  EXPECT_EQ(report->copied_count, 47U);
+  EXPECT_GT(report->copied_size, 40U * 500);
+  EXPECT_EQ(report->erased_count, 0U);
+  expect_backup_is(*world_);
+  expect_nothing_beside();
+}
+
+TEST_F(VarveBackup, OfAnEmptySaveIsAnEmptySave) {
+  ASSERT_TRUE(back_up_world());
+  expect_backup_is(*world_);
+}
+
+TEST_F(VarveBackup, AnIncrementalOneMovesOnlyWhatChanged) {
+  // A log as games have it: the small one reclaims all the time.
+  const BackupDisk usual(disk_,
+                         {.background = false, .seed = 7, .traits = log::file_backend_traits()});
+  const auto back_up_world = [&]() -> Result<BackupReport> {
+    const auto held = pin_for_backup(*world_);
+    if (!held) return held.error();
+    Progress progress;
+    return back_up(*held, kTarget, {}, progress, usual);
+  };
+  fill(400);
+  ASSERT_TRUE(back_up_world());
+  commit(*world_, {.chunks = {{ChunkPos(3, -3), Bytes::copy_of(text_of(9999, 700))},
+                              {ChunkPos(900, 1), Bytes::copy_of("new")}}});
+  disk_.reset_counts();
+  const auto report = back_up_world();
+  ASSERT_TRUE(report) << report.error().message();
+  const DiskCounts counts = disk_.counts();
+  EXPECT_TRUE(report->incremental);
+  EXPECT_EQ(report->copied_count, 2U);
+  EXPECT_EQ(report->unchanged_count, 406U);
+  EXPECT_EQ(report->erased_count, 0U);
+  EXPECT_LT(report->copied_size, 800U);
+  // The chunks are 200,000 bytes.
+  EXPECT_LT(counts.written_size, 40'000U) << counts;
+  expect_backup_is(*world_);
+}
+
+TEST_F(VarveBackup, ErasuresAndEntitiesThatMoveAreFollowed) {
+  fill();
+  ASSERT_TRUE(back_up_world());
+  commit(*world_, {.chunks = {{ChunkPos(4, -4), {}}},
+                   .entities = {{1, EntityValue{ChunkPos(7, -7), Bytes::copy_of("cow")}}, {2, {}}},
+                   .players = {{"ann", {}}}});
+  const auto report = back_up_world();
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_TRUE(report->incremental);
+  // The chunk, the player, the one that left its chunk, the other one and its place.
+  EXPECT_EQ(report->erased_count, 5U);
+  // Where it is now, and the place that says so.
+  EXPECT_EQ(report->copied_count, 2U);
+  expect_backup_is(*world_);
+}
+
+TEST_F(VarveBackup, ATickAloneIsANewGeneration) {
+  fill();
+  ASSERT_TRUE(back_up_world());
+  commit(*world_, {});
+  const auto report = back_up_world();
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->copied_count, 0U);
+  expect_backup_is(*world_);
+}
+
+TEST_F(VarveBackup, WithNothingNewNothingIsWritten) {
+  fill();
+  ASSERT_TRUE(back_up_world());
+  const auto again = back_up_world();
+  ASSERT_TRUE(again);
+  disk_.reset_counts();
+  const auto report = back_up_world();
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_TRUE(report->incremental);
+  EXPECT_EQ(report->copied_count, 0U);
+  EXPECT_EQ(report->unchanged_count, 47U);
+  EXPECT_LE(disk_.counts().written_size, 4096U) << disk_.counts();
+  expect_backup_is(*world_);
+}
+
+TEST_F(VarveBackup, MuchThatChangedComesAsANewCopyInItsPlace) {
+  for (const bool has_links : {true, false}) {
+    sim_.set_links(has_links);
+    fill(40, has_links ? 500 : 900);
+    ASSERT_TRUE(back_up_world());
+    fill(40, has_links ? 600 : 1000);
+    const auto report = back_up_world();
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_FALSE(report->incremental);
+    EXPECT_EQ(report->copied_count, 47U);
+    EXPECT_EQ(report->unchanged_count, 0U);
+    expect_backup_is(*world_);
+    expect_nothing_beside();
+  }
+}
+
+TEST_F(VarveBackup, WhatIsNoVarveSaveIsNotTouched) {
+  fill();
+  ASSERT_TRUE(disk_.create_dir(kTarget));
+  const auto report = back_up_world();
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::invalid_argument);
+  EXPECT_TRUE(disk_.list(kTarget)->empty());
+  expect_nothing_beside();
+}
+
+TEST_F(VarveBackup, AnotherSaveIsRefusedAndStays) {
+  fill();
+  auto other = backups_.saves().create(kTarget);
+  ASSERT_TRUE(other);
+  commit(**other, {.globals = {{"name", Bytes::copy_of("other")}}});
+  ASSERT_TRUE((*other)->close());
+  const auto before = records_at(kTarget);
+  const auto report = back_up_world();
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::invalid_argument);
+  EXPECT_NE(report.error().message().find("another save"), std::string::npos);
+  EXPECT_EQ(records_at(kTarget), before);
+}
+
+TEST_F(VarveBackup, ANewerOneIsRefusedAndStays) {
+  fill();
+  ASSERT_TRUE(back_up_world());
+  auto target = backups_.saves().open(kTarget);
+  ASSERT_TRUE(target);
+  commit(**target, {.globals = {{"later", Bytes::copy_of("1")}}});
+  ASSERT_TRUE((*target)->close());
+  const auto before = records_at(kTarget);
+  const auto report = back_up_world();
+  ASSERT_FALSE(report);
+  EXPECT_NE(report.error().message().find("newer"), std::string::npos);
+  EXPECT_EQ(records_at(kTarget), before);
+}
+
+TEST_F(VarveBackup, ATargetThatIsWrittenIsBusy) {
+  fill();
+  ASSERT_TRUE(back_up_world());
+  commit(*world_, {});
+  auto target = backups_.saves().open(kTarget);
+  ASSERT_TRUE(target);
+  const auto report = back_up_world();
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::busy);
+  ASSERT_TRUE((*target)->close());
+  EXPECT_TRUE(back_up_world());
+}
+
+TEST_F(VarveBackup, ASaveIsNotItsOwnBackupNorInItself) {
+  fill();
+  for (const std::string_view target :
+       {"world", "world/", "varve:world", "world/backup", "x.unfinished-backup", ""}) {
+    const auto report = back_up_to(target, *world_);
+    ASSERT_FALSE(report) << target;
+    EXPECT_EQ(report.error().code(), ErrorCode::invalid_argument) << target;
+  }
+}
+
+TEST_F(VarveBackup, OtherFormatsAreToldWhatToUse) {
+  const auto format = find_format("memory");
+  ASSERT_TRUE(format);
+  const auto store = (*format)->create("memory:backup_test");
+  ASSERT_TRUE(store);
+  Progress progress;
+  const auto report = back_up(**store, "nowhere", {}, progress);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::unsupported);
+  EXPECT_NE(report.error().message().find("save_to"), std::string::npos);
+}
+
+TEST_F(VarveBackup, ACancelledOneLeavesNothing) {
+  fill();
+  auto held = pin_for_backup(*world_);
+  ASSERT_TRUE(held);
+  Progress progress;
+  progress.cancel();
+  const auto report = back_up(*held, kTarget, {}, progress, backups_);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::cancelled);
+  EXPECT_FALSE(*disk_.exists(kTarget));
+  expect_nothing_beside();
+}
+
+TEST_F(VarveBackup, ADamagedRecordThatMustBeCopiedIsNamedAndTheTargetStays) {
+  fill();
+  damage(*world_, ChunkPos(5, -5));
+  damage(*world_, ChunkPos(6, -6));
+  auto report = back_up_world();
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::corruption);
+  EXPECT_NE(report.error().message().find("chunk:5,-5, chunk:6,-6;"), std::string::npos)
+      << report.error().message();
+  EXPECT_FALSE(*disk_.exists(kTarget));
+  expect_nothing_beside();
+
+  commit(*world_, {.chunks = {{ChunkPos(5, -5), Bytes::copy_of("mended")},
+                              {ChunkPos(6, -6), Bytes::copy_of("mended")}}});
+  ASSERT_TRUE(back_up_world());
+  const auto before = records_at(kTarget);
+  commit(*world_, {.chunks = {{ChunkPos(5, -5), Bytes::copy_of("newer")},
+                              {ChunkPos(7, -7), Bytes::copy_of("newer")}}});
+  damage(*world_, ChunkPos(5, -5));
+  report = back_up_world();
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::corruption);
+  EXPECT_EQ(records_at(kTarget), before);
+}
+
+TEST_F(VarveBackup, ADamagedRecordTheTargetHasIsNoMatter) {
+  fill();
+  const auto whole = crash::read_records(*world_);
+  ASSERT_TRUE(back_up_world());
+  damage(*world_, ChunkPos(5, -5));
+  const auto report = back_up_world();
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(records_at(kTarget), *whole);
+}
+
+TEST_F(VarveBackup, ADamagedRecordOfTheTargetIsMendedWhereItShows) {
+  fill();
+  ASSERT_TRUE(back_up_world());
+  auto target = backups_.saves().open(kTarget);
+  ASSERT_TRUE(target);
+  Backend& backend = static_cast<VarveStore&>(**target).backend();
+  WriteBatch batch;
+  batch.put(chunk_key(0, ChunkPos(5, -5)), Bytes::copy_of("rot"));
+  ASSERT_TRUE(backend.write(batch));
+  ASSERT_TRUE((*target)->close());
+  const auto report = back_up_world();
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->copied_count, 1U);
+  expect_backup_is(*world_);
+}
+
+TEST_F(VarveBackup, APaceIsKept) {
+  fill(40, 500);
+  auto held = pin_for_backup(*world_);
+  ASSERT_TRUE(held);
+  Progress progress;
+  const auto begun_at = std::chrono::steady_clock::now();
+  ASSERT_TRUE(back_up(*held, kTarget, {.size_per_second = 200'000}, progress, backups_));
+  EXPECT_GE(std::chrono::steady_clock::now() - begun_at, std::chrono::milliseconds(100));
+  EXPECT_EQ(progress.fraction(), 1.0F);
+}
+
+// --- Restoring -----------------------------------------------------------------------
+
+TEST_F(VarveBackup, ARestoredSaveIsTheBackupAndTheOldOneIsKept) {
+  fill();
+  ASSERT_TRUE(back_up_world());
+  const auto backed_up = crash::read_records(*world_);
+  commit(*world_, {.chunks = {{ChunkPos(1, -1), Bytes::copy_of("griefed")}}});
+  const auto newer = crash::read_records(*world_);
+
+  const auto busy = restore();
+  ASSERT_FALSE(busy);
+  EXPECT_EQ(busy.error().code(), ErrorCode::busy);
+  ASSERT_TRUE(world_->close());
+
+  const auto report = restore();
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->copied_count, 47U);
+  EXPECT_EQ(records_at("world"), *backed_up);
+  EXPECT_EQ(records_at("world.before-restore"), *newer);
+  expect_nothing_beside();
+
+  const auto again = restore();
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code(), ErrorCode::invalid_argument);
+  EXPECT_NE(again.error().message().find("world.before-restore"), std::string::npos);
+  EXPECT_EQ(records_at("world"), *backed_up);
+}
+
+TEST_F(VarveBackup, RestoringToAFreeNameNeedsNoSaveThere) {
+  fill();
+  ASSERT_TRUE(back_up_world());
+  Progress progress;
+  const auto report = restore_backup(kTarget, "anew", progress, backups_);
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(records_at("anew"), records_at(kTarget));
+  EXPECT_FALSE(*disk_.exists("anew.before-restore"));
+}
+
+TEST_F(VarveBackup, RestoringADamagedBackupLeavesTheSave) {
+  fill();
+  ASSERT_TRUE(back_up_world());
+  const auto before = crash::read_records(*world_);
+  ASSERT_TRUE(world_->close());
+  auto target = backups_.saves().open(kTarget);
+  ASSERT_TRUE(target);
+  damage(**target, ChunkPos(5, -5));
+  ASSERT_TRUE((*target)->close());
+  const auto report = restore();
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::corruption);
+  EXPECT_EQ(records_at("world"), *before);
+  expect_nothing_beside();
+}
+
+// --- While the game goes on ----------------------------------------------------------
+
+// On the real disk, with everything a log does in the background.
+TEST(VarveBackupLive, HoldsExactlyThePinnedGenerationWhateverIsCommittedMeanwhile) {
+  const ScratchDir dir;
+  const auto format = find_format("varve");
+  ASSERT_TRUE(format);
+  const auto world = (*format)->create(dir.file("world"));
+  ASSERT_TRUE(world) << world.error().message();
+  std::atomic<bool> stop = false;
+  std::atomic<int> round = 0;
+  // Every chunk of a generation says which one it is.
+  std::thread game([&] {
+    for (; !stop; ++round) {
+      Commit commit{.tick = (*world)->tick() + 1};
+      for (int i = 0; i < 60; ++i) {
+        commit.chunks.push_back(
+            {ChunkPos(i, 0), Bytes::copy_of(std::to_string(commit.tick) + text_of(i, 3000))});
+      }
+      commit.chunks.push_back({ChunkPos(100 + round % 7, 0), {}});
+      commit.chunks.push_back({ChunkPos(100 + (round + 1) % 7, 0), Bytes::copy_of("here")});
+      Progress progress;
+      ASSERT_TRUE((*world)->commit(commit, progress));
+    }
+  });
+  while (round < 3) std::this_thread::yield();
+  for (int i = 0; i < 8; ++i) {
+    Progress progress;
+    const auto report = back_up(**world, dir.file("backup"), {}, progress);
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(report->incremental, i != 0);
+    const auto backup = open_store(dir.file("backup"));
+    ASSERT_TRUE(backup) << backup.error().message();
+    EXPECT_EQ((*backup)->generation(), report->generation);
+    EXPECT_EQ((*backup)->tick(), report->tick);
+    const auto records = crash::read_records(**backup);
+    ASSERT_TRUE(records) << records.error().message();
+    EXPECT_EQ(records->size(), 61U);
+    for (int chunk = 0; chunk < 60; ++chunk) {
+      const auto payload = (*backup)->read_chunk(ChunkPos(chunk, 0));
+      ASSERT_TRUE(payload && *payload);
+      EXPECT_EQ((*payload)->text(), std::to_string(report->tick) + text_of(chunk, 3000));
+    }
+    ASSERT_TRUE((*backup)->close());
+  }
+  stop = true;
+  game.join();
+  EXPECT_TRUE((*world)->close());
+}
+
+TEST(VarveBackupLive, ASaveThatAnotherWritesIsBackedUpByWhoReadsIt) {
+  const ScratchDir dir;
+  const auto format = find_format("varve");
+  ASSERT_TRUE(format);
+  const auto world = (*format)->create(dir.file("world"));
+  ASSERT_TRUE(world);
+  Progress progress;
+  ASSERT_TRUE(
+      (*world)->commit({.tick = 1, .globals = {{"name", Bytes::copy_of("here")}}}, progress));
+  const auto reader = open_store_to_read(dir.file("world"));
+  ASSERT_TRUE(reader) << reader.error().message();
+  const auto report = back_up(**reader, dir.file("backup"), {}, progress);
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->generation, (*world)->generation());
+  ASSERT_TRUE((*reader)->close());
+  ASSERT_TRUE((*world)->close());
+  const auto restored = restore_backup(dir.file("backup"), dir.file("world"), progress);
+  EXPECT_TRUE(restored) << restored.error().message();
+}
+
+}  // namespace
+}  // namespace varve::test
