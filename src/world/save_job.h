@@ -102,7 +102,7 @@ struct SaveJob {
   std::string copy_path = {};                      // of a copy
   const Format* copy_format = nullptr;
   std::optional<BackupOptions> backup = {};  // of a copy that is a hot backup; it has no changes
-  std::list<SaveOutcome> outcome = {};  // one, filled in when it is done
+  std::list<SaveOutcome> outcome = {};       // one, filled in when it is done
   std::chrono::nanoseconds start_time{};
   std::chrono::steady_clock::time_point posted_at{};
 
