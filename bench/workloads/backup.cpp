@@ -49,13 +49,20 @@ Result<std::unique_ptr<World>> make_large_world(const std::string& path, std::in
   return world;
 }
 
+struct Frames {
+  explicit Frames(std::string name) : wall{name, {}, {}}, cpu{name, {}, {}} {}
+
+  Series wall;
+  Series cpu;
+};
+
 // Frames until `is_over` says so, saving all the time. Sleeping is not part of a frame.
 template <class IsOver>
-Status play(World& world, bool paced, std::mt19937& random, std::vector<double>& frames_ms,
-            const IsOver& is_over) {
+Status play(World& world, bool paced, std::mt19937& random, Frames& frames, const IsOver& is_over) {
   auto next = std::chrono::steady_clock::now();
-  for (std::uint32_t value = random(); !is_over(frames_ms.size());) {
+  for (std::uint32_t value = random(); !is_over(frames.wall.samples.size());) {
     const Stopwatch watch;
+    const CpuStopwatch cpu_watch;
     world.update(1.0 / 60);
     for (int edit = 0; edit < kEditsPerFrame; ++edit) {
       const auto chunk = static_cast<std::int32_t>(random() % kEditedCount);
@@ -63,7 +70,8 @@ Status play(World& world, bool paced, std::mt19937& random, std::vector<double>&
     }
     world.tick();
     if (!world.is_saving()) world.save();
-    frames_ms.push_back(watch.milliseconds());
+    frames.wall.samples.push_back(watch.milliseconds());
+    frames.cpu.samples.push_back(cpu_watch.milliseconds());
     next += std::chrono::microseconds(16'667);
     if (paced) std::this_thread::sleep_until(next);
   }
@@ -76,20 +84,20 @@ Result<std::vector<Measurement>> run_backup(const Context& context) {
   const std::string target = path_join(context.dir, "backup");
   VARVE_ASSIGN(const auto world, make_large_world(path_join(context.dir, "world"), chunk_count));
   std::mt19937 random(static_cast<std::uint32_t>(kSeed));
-  Series without{"saving", {}, {}};
-  Series with{"saving, backup", {}, {}};
-  Series later{"saving, next backup", {}, {}};
+  Frames without("saving");
+  Frames with("saving, backup");
+  Frames later("saving, next backup");
   const auto until_count = [&](std::size_t count) { return count >= frame_count; };
-  VARVE_TRY(play(*world, !context.quick, random, without.samples, until_count));
+  VARVE_TRY(play(*world, !context.quick, random, without, until_count));
 
   std::string note;
-  for (Series* series : {&with, &later}) {
+  for (Frames* frames : {&with, &later}) {
     const Stopwatch watch;
     SaveHandle backup = world->back_up(target);
-    VARVE_TRY(play(*world, !context.quick, random, series->samples,
+    VARVE_TRY(play(*world, !context.quick, random, *frames,
                    [&](std::size_t) { return backup.is_done(); }));
     VARVE_ASSIGN(const SaveReport report, backup.wait());
-    note += fmt::format("{}: {:.1f} MB of {:.1f} MB moved in {:.2f} s\n", series->arm,
+    note += fmt::format("{}: {:.1f} MB of {:.1f} MB moved in {:.2f} s\n", frames->wall.arm,
                         static_cast<double>(report.written_size) / 1e6,
                         static_cast<double>(chunk_count) * kWorldChunkSize / 1e6,
                         watch.milliseconds() / 1e3);
@@ -101,8 +109,12 @@ Result<std::vector<Measurement>> run_backup(const Context& context) {
                        "<= max without + 1 ms; the next one moves what changed)",
                        chunk_count),
        .unit = "ms",
-       .series = {std::move(without), std::move(with), std::move(later)},
-       .note = std::move(note)}};
+       .series = {without.wall, with.wall, later.wall},
+       .note = std::move(note)},
+      {.title = "the same frames, time the game thread computed",
+       .unit = "ms",
+       .series = {without.cpu, with.cpu, later.cpu},
+       .note = {}}};
 }
 
 }  // namespace
