@@ -54,8 +54,8 @@ struct BackupOptions {
 // generation or an older one, it becomes this one: in one atomic step if what changed is 64 MiB at
 // the most, else by a new copy that takes its place. On file systems that cannot swap two names
 // there is a moment in which the old backup is called TARGET.replaced-backup and nothing is at
-// the target; if a crash hits it, the next call puts it back. A target that holds the same already
-// is not written to.
+// the target; if a crash hits it, the next call puts it back. A target that holds
+// the same already gets nothing new.
 //
 // Refused, with nothing changed: invalid_argument for a target that is no varve save, a backup of
 // another save, a newer generation, or the source itself; busy if somebody has it open to write;

@@ -217,16 +217,17 @@ void Saver::run_copy(SaveJob& job, std::shared_ptr<StoreView> view) {
 
 // Held here, between two commits: what was asked to be saved before is in it.
 void Saver::start_backup(std::list<SaveJob> job) {
-  auto shared = std::make_shared<std::list<SaveJob>>();
-  shared->splice(shared->end(), job);
+  std::shared_ptr<std::list<SaveJob>> shared;
   const Status ready = guarded(ErrorCode::io, "backing up", [&]() -> Status {
+    shared = std::make_shared<std::list<SaveJob>>();
+    shared->splice(shared->end(), job);
     VARVE_ASSIGN(BackupSource held, pin_for_backup(store_));
     auto source = std::make_shared<std::unique_ptr<BackupSource>>(
         std::make_unique<BackupSource>(std::move(held)));
     copiers_.post(0, [this, shared, source] { run_backup(shared->front(), std::move(*source)); });
     return {};
   });
-  if (!ready) finish(shared->front(), ready.error());
+  if (!ready) finish(job.empty() ? shared->front() : job.front(), ready.error());
 }
 
 void Saver::run_backup(SaveJob& job, std::unique_ptr<BackupSource> source) {
