@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "backend/log/log_options.h"
 #include "io/vfs.h"
 #include "varve/format.h"
 #include "varve/varve_store.h"
@@ -12,8 +14,10 @@ namespace varve {
 
 enum class SaveBackend : std::uint8_t { file, lmdb };
 
-// A format under this name. New saves are made on `backend`; saves on any are opened.
+// A format under this name. New saves are made on `backend`; saves on any are opened. `log` is for
+// tests, which want a small log; by default it is what `options` say.
 std::unique_ptr<const Format> make_varve_format(Vfs& vfs, std::string name, SaveBackend backend,
-                                                VarveOptions options);
+                                                VarveOptions options,
+                                                std::optional<log::LogOptions> log = {});
 
 }  // namespace varve

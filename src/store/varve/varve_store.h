@@ -50,6 +50,7 @@ class VarveStore final : public Store {
   void use_generator(std::shared_ptr<const Generator> generator) override;
   Result<CommitStats> commit(const Commit& commit, Progress& progress) override;
   Result<std::unique_ptr<StoreView>> pin() override;
+  using Store::quarantine;
   Status quarantine(const RecordKey& key) override;
   Result<VerifyReport> verify(Progress& progress) const override;
   Result<CompactReport> compact(Progress& progress) override;
@@ -69,6 +70,10 @@ class VarveStore final : public Store {
     // backend shows a batch above this number.
     std::optional<SaveHeader> next = {};
     std::uint64_t sequence = 0;
+
+    Newest(SaveHeader at, SharedSaveTables with, std::optional<SaveHeader> then = {},
+           std::uint64_t from = 0)
+        : header(at), tables(std::move(with)), next(then), sequence(from) {}
   };
   using SharedNewest = std::shared_ptr<const Newest>;
 
@@ -76,7 +81,8 @@ class VarveStore final : public Store {
 
   SharedNewest newest() const;
   SaveHeader newest_header() const;
-  void publish(Newest next);
+  // Needs no memory: what it is to become has been made before.
+  void publish(SharedNewest next) noexcept;
   Error closed() const;
   Status check_writable() const;
   bool is_verified() const;
@@ -84,8 +90,8 @@ class VarveStore final : public Store {
   auto read(Call&& call) const -> decltype(call(std::declval<const RecordReader&>()));
   template <class Call>
   auto read_held(Call&& call) const -> decltype(call(std::declval<const VarveView&>()));
-  // The encoder with the newest dictionary.
-  Status refresh_encoder(const SaveTables& tables);
+  // Takes note of a write that did not succeed. Needs no memory.
+  void note_failure(const WriteResult& written) noexcept;
 
   const std::string path_;
   const std::unique_ptr<Backend> backend_;
@@ -96,8 +102,9 @@ class VarveStore final : public Store {
   const OpenReport open_report_;
   // Of the thread that commits.
   PayloadEncoder encoder_;
-  // Set by a write nobody knows the outcome of.
-  std::optional<Error> latch_;
+  // Set by a write nobody knows the outcome of; why, if there was memory to keep that.
+  bool is_latched_ = false;
+  std::string latch_reason_;
   std::atomic<bool> is_closed_ = false;
   // Held only to copy or to swap the pointer.
   mutable std::mutex mutex_;
