@@ -25,29 +25,37 @@ void expect_sound(std::string_view what, const crash::IoErrorResult& result,
   EXPECT_GE(result.failed_run_count, run_count_min);
 }
 
-// Made, and two commits with a new space each.
-Workload short_life() {
-  return {{.changes = {{"chunk:planet/5,5", noise(600, 1)}, {"player:ann", Bytes::copy_of("a")}}},
-          {.changes = {{"chunk:moon/5,5", noise(600, 2)},
-                       {"chunk:planet/5,5", std::nullopt},
-                       {"player:ann", Bytes::copy_of("b")}}}};
-}
+// Each of them needs a space that is new.
+const Workload kCommits = {
+    {.changes = {{"chunk:planet/5,5", noise(600, 1)}, {"player:ann", Bytes::copy_of("a")}}},
+    {.changes = {{"chunk:moon/5,5", noise(600, 2)},
+                 {"chunk:planet/5,5", std::nullopt},
+                 {"player:ann", Bytes::copy_of("b")}}}};
 
-TEST(VarveCrashErrors, EveryOperationOfAShortLife) {
+TEST(VarveCrashErrors, EveryOperationOfACommit) {
   crash::StoreCrashSubject save(open_or_create_save);
-  expect_sound("errors", crash::sweep_io_errors(save, short_life(), kFewStates), 300);
+  const crash::Start start = start_after(save, {kCommits[0]});
+  expect_sound("errors of a commit", crash::sweep_io_errors(save, {kCommits[1]}, kFewStates, start),
+               100);
 }
 
-TEST(VarveCrashErrors, EveryOperationOfMakingRenamingAndRemoving) {
+TEST(VarveCrashErrors, EveryOperationOfMakingASave) {
   FolderSubject folder;
-  const Workload workload = {create_step("world"), commit_step("world", "x"),
-                             rename_step("world", "other", "x"), remove_step("other")};
-  expect_sound("errors of folders", crash::sweep_io_errors(folder, workload, kFewStates), 300);
+  expect_sound("errors of making",
+               crash::sweep_io_errors(folder, {create_step("world")}, kFewStates), 300);
+}
+
+TEST(VarveCrashErrors, EveryOperationOfRenamingAndRemoving) {
+  FolderSubject folder;
+  const crash::Start start = start_after(folder, {create_step("world"), commit_step("world", "x")});
+  const Workload workload = {rename_step("world", "other", "x"), remove_step("other")};
+  expect_sound("errors of renaming and removing",
+               crash::sweep_io_errors(folder, workload, kFewStates, start), 100);
 }
 
 TEST(VarveCrashErrors, FullDisks) {
   crash::StoreCrashSubject save(open_or_create_save);
-  expect_sound("full disks", crash::sweep_full_disks(save, short_life(), kFewStates, 2000), 20);
+  expect_sound("full disks", crash::sweep_full_disks(save, kCommits, kFewStates, 1000), 20);
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 
 #include "base/byte_reader.h"
 #include "crash/store_subject.h"
+#include "io/sim/sim_disk.h"
 #include "sample_store.h"
+#include "store/varve/varve_format.h"
 
 namespace varve {
 namespace {
@@ -65,6 +67,53 @@ TEST(VarveDamage, EveryKindIsKeptAsideAndNothingIsNoError) {
   }
   EXPECT_EQ(disk->write_count, writes);
   EXPECT_TRUE(verify(*store).clean());
+}
+
+// Flips a bit of `text` in whichever file of the folder it is.
+void flip_on_disk(sim::SimDisk& disk, const std::string& folder, std::string_view text) {
+  const std::vector<DirEntry> entries = disk.list(folder).value();
+  for (const DirEntry& entry : entries) {
+    const auto file = disk.open(folder + "/" + entry.name, OpenMode::create).value();
+    const Bytes all = file->read_all(1 << 24).value();
+    const std::size_t at = all.text().find(text);
+    if (at == std::string_view::npos) continue;
+    const std::byte flipped = all.data()[at + 5] ^ std::byte{0x20};
+    ASSERT_TRUE(file->write_at(at + 5, {&flipped, 1}));
+    return;
+  }
+  FAIL() << "it is nowhere";
+}
+
+TEST(VarveDamage, ADamagedSegmentOfTheLogCostsOneChunkWhoseBytesAreKept) {
+  sim::SimDisk disk;
+  disk.set_recording(false);
+  const auto format = make_varve_format(disk, "varve", SaveBackend::file, {});
+  const std::string text = "qwertyuiopasdfghjklzxcvbnm1234567890";
+  {
+    const auto store = format->create("world").value();
+    commit(*store, {.chunks = {chunk(kHere, text), chunk(ChunkPos(4, -2), "beside it")}});
+    ASSERT_TRUE(store->close());
+  }
+  flip_on_disk(disk, "world/log", text);
+  {
+    const auto store = format->open("world").value();
+    EXPECT_EQ(store->read_chunk(kHere).error().code(), ErrorCode::corruption);
+    EXPECT_EQ(store->read_chunk(ChunkPos(4, -2)).value()->text(), "beside it");
+    EXPECT_EQ(verify(*store).problems.size(), 1u) << problems_of(verify(*store));
+    ASSERT_TRUE(store->quarantine(kHere));
+    commit(*store, {.chunks = {chunk(kHere, "new")}});
+    ASSERT_TRUE(store->close());
+  }
+  const auto store = format->open("world").value();
+  EXPECT_EQ(store->read_chunk(kHere).value()->text(), "new");
+  EXPECT_TRUE(verify(*store).clean()) << problems_of(verify(*store));
+  const auto kept = dynamic_cast<VarveStore&>(*store)
+                        .backend()
+                        .range({.prefix = SaveKey(KeyTag::quarantine).copy()})
+                        .value()
+                        .entries;
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_NE(kept[0].value->text().find("qwertYuiop"), std::string_view::npos);
 }
 
 // What verify() finds after `harm`, which leaves all other records as they were.
