@@ -82,6 +82,7 @@ Result<std::unique_ptr<World>> World::on(std::unique_ptr<Store> store, WorldOpti
     VARVE_TRY(check_write_through(options.write_through));
     VARVE_TRY(check_timed_saves(options.timed_saves));
     VARVE_ASSIGN(const AutosaveConfig autosave, choose_autosave(*store, options));
+    // For formats that store what differs from it.
     if (options.generator) store->use_generator(options.generator);
     auto core = std::make_shared<Core>(std::move(store), std::move(options), autosave);
     std::unique_ptr<World> world(new World(core));

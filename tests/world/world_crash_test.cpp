@@ -2,10 +2,14 @@
 // under way is there whole or not at all.
 #include <gtest/gtest.h>
 
+#include <iostream>
+
+#include "backend/log/small_log.h"
 #include "base/try.h"
 #include "contract/one_file_store.h"
 #include "crash/crash_sweep.h"
 #include "crash/store_subject.h"
+#include "store/varve/varve_format.h"
 #include "varve/world.h"
 
 namespace varve::test {
@@ -62,24 +66,46 @@ class WorldSession final : public crash::Session {
 
 class WorldSubject final : public crash::Subject {
  public:
+  explicit WorldSubject(crash::OpenOrCreate open) : open_(std::move(open)) {}
   Result<std::unique_ptr<crash::Session>> open(Vfs& vfs) override {
-    VARVE_ASSIGN(std::unique_ptr<Store> store, OneFileStore::open_or_create(vfs, "world"));
+    VARVE_ASSIGN(std::unique_ptr<Store> store, open_(vfs));
     return std::make_unique<WorldSession>(std::move(store));
   }
   crash::Step one_more() const override {
     return {.changes = {{"chunk:77,-77", Bytes::copy_of("still taking saves")}}};
   }
+
+ private:
+  crash::OpenOrCreate open_;
 };
 
-TEST(WorldCrash, EveryCrashLeavesWhatWasStoredOrTheSaveUnderWay) {
-  WorldSubject subject;
+void sweep(const crash::OpenOrCreate& open, std::uint64_t recovery_every) {
+  WorldSubject subject(open);
   crash::Workload steps = crash::store_workload(4, {});
   steps.insert(steps.begin() + 2, {.changes = {}, .upkeep = "reopen"});
   for (std::uint64_t seed = 1; seed <= 2; ++seed) {
-    const auto result = crash::sweep_crashes(subject, steps, {.seed = seed, .recovery_every = 97});
+    const auto result =
+        crash::sweep_crashes(subject, steps, {.seed = seed, .recovery_every = recovery_every});
+    std::cout << result.summary() << "\n";
     ASSERT_TRUE(result.ok()) << result.summary();
     EXPECT_GT(result.point_count, 30U) << "crashed too seldom to mean anything";
   }
+}
+
+TEST(WorldCrash, EveryCrashLeavesWhatWasStoredOrTheSaveUnderWay) {
+  sweep([](Vfs& vfs) { return OneFileStore::open_or_create(vfs, "world"); }, 97);
+}
+
+TEST(WorldCrash, SoItDoesInTheVarveFormat) {
+  sweep(
+      [](Vfs& vfs) -> Result<std::unique_ptr<Store>> {
+        const auto format =
+            make_varve_format(vfs, "varve", SaveBackend::file, {}, small_log_options());
+        auto store = format->open("world");
+        if (!store && store.error().code() == ErrorCode::not_found) return format->create("world");
+        return store;
+      },
+      997);
 }
 
 }  // namespace

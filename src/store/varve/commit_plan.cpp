@@ -22,7 +22,7 @@ Result<SpaceNumber> CommitPlan::number_for(Space space) {
 
 Result<std::uint32_t> CommitPlan::generator_number(const GeneratorId& id) {
   if (const auto known = tables_->generators().number_of(id)) return *known;
-  const std::uint32_t number = own_tables().add_generator(id);
+  VARVE_ASSIGN(const std::uint32_t number, own_tables().add_generator(id));
   const SaveKey key = generator_key(number);
   batch_.put(key, plain_frame(key, encode_generator(id)));
   return number;
@@ -50,7 +50,8 @@ Result<bool> CommitPlan::holds(const SaveKey& key, ByteView fresh, const Bytes& 
   return same && *same;
 }
 
-Result<bool> CommitPlan::put(const SaveKey& key, const Bytes& payload, const ChunkPos* pos) {
+Result<bool> CommitPlan::put(const SaveKey& key, const Bytes& payload, const ChunkPos* pos,
+                             bool always) {
   PayloadBase base;
   Bytes made;
   GeneratorId id;
@@ -58,7 +59,7 @@ Result<bool> CommitPlan::put(const SaveKey& key, const Bytes& payload, const Chu
   bool has_base = false;
   if (pos != nullptr && with_deltas_ && generator != nullptr) {
     // A generator that fails here costs space, not the commit.
-    if (auto generated = generator->generate(*pos)) {
+    if (auto generated = generate_guarded(*generator, *pos)) {
       made = *std::move(generated);
       id = generator->id();
       VARVE_ASSIGN(base.generator_number, generator_number(id));
@@ -75,7 +76,10 @@ Result<bool> CommitPlan::put(const SaveKey& key, const Bytes& payload, const Chu
     sources.generator = &id;
     sources.generate = [&]() -> Result<Bytes> { return made; };
   }
-  VARVE_ASSIGN(const bool is_there, holds(key, fresh.view(), payload, sources));
+  bool is_there = false;
+  if (!always) {
+    VARVE_ASSIGN(is_there, holds(key, fresh.view(), payload, sources));
+  }
   if (!is_there) batch_.put(key, fresh.take());
   return !is_there;
 }
@@ -111,9 +115,13 @@ Status CommitPlan::add_entity(const EntityChange& change) {
   const RecordReader reader(view_, *tables_, is_verified_);
   auto before = reader.find_entity(change.id);
   if (!before && before.error().code() != ErrorCode::corruption) return before.error();
-  // Where a damaged one was is not known; verify() finds what is left of it.
   const std::optional<RecordReader::EntityPlace> place = before ? *before : std::nullopt;
   const SaveKey place_key = entity_place_key(change.id);
+  if (!before) {
+    // Where it was is not known. What is left of it must go, or it would be there twice.
+    VARVE_ASSIGN(const std::vector<Bytes> left, reader.find_entity_keys(change.id));
+    for (const Bytes& key : left) batch_.erase(key);
+  }
   if (!change.value) {
     if (before && !place) return {};
     if (place) VARVE_TRY(erase(entity_key_of(place->owner, change.id)));
@@ -128,7 +136,8 @@ Status CommitPlan::add_entity(const EntityChange& change) {
   }
   const SaveKey key = entity_key_of(owner, change.id);
   const bool stays = place && as_text(entity_key_of(place->owner, change.id)) == as_text(key);
-  VARVE_ASSIGN(const bool is_new, put(key, change.value->data, nullptr));
+  // Of one whose place is damaged the data was erased just now: it is put whatever lies there.
+  VARVE_ASSIGN(const bool is_new, put(key, change.value->data, nullptr, !before));
   if (!stays) {
     if (place) VARVE_TRY(erase(entity_key_of(place->owner, change.id)));
     batch_.put(place_key, plain_frame(place_key, encode_place(owner)));

@@ -39,7 +39,8 @@ class CommitPlan {
   Result<SpaceNumber> number_for(Space space);
   SaveTables& own_tables();
   // Puts the payload under the key unless the save has it already. False if it has.
-  Result<bool> put(const SaveKey& key, const Bytes& payload, const ChunkPos* pos);
+  Result<bool> put(const SaveKey& key, const Bytes& payload, const ChunkPos* pos,
+                   bool always = false);
   // False if there was nothing.
   Result<bool> erase(const SaveKey& key);
   // Whether the save has the payload already, of which `fresh` is the frame.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "store/varve/payload.h"
 #include "store/varve/record_scan.h"
@@ -22,6 +23,11 @@ std::uint64_t payload_size_of(const RangeEntry& entry) {
 }
 
 }  // namespace
+
+Result<Bytes> generate_guarded(const Generator& generator, const ChunkPos& pos) {
+  return guarded(ErrorCode::invalid_argument, "generating",
+                 [&] { return generator.generate(pos); });
+}
 
 Result<Bytes> RecordReader::decode(ByteView key, const Bytes& frame, const ChunkPos* pos) const {
   PayloadSources sources{.dictionaries = &tables_.dictionaries(),
@@ -42,13 +48,24 @@ Result<Bytes> RecordReader::decode(ByteView key, const Bytes& frame, const Chunk
   if (generator != nullptr && pos != nullptr) {
     id = generator->id();
     sources.generator = &id;
-    sources.generate = [&] { return generator->generate(*pos); };
+    sources.generate = [&] { return generate_guarded(*generator, *pos); };
   }
   return decode_payload(key, frame, sources);
 }
 
-Result<std::optional<Bytes>> RecordReader::read_chunk(const ChunkPos& pos) const {
+Result<std::optional<SpaceNumber>> RecordReader::number_of(const ChunkPos& pos) const {
   const auto space = tables_.number_of(pos.space);
+  if (!space && tables_.has_lost_space()) {
+    return corruption(
+        fmt::format("{}: the table of spaces is damaged, and this may be the one that lost its "
+                    "name; verify tells more",
+                    to_string(pos)));
+  }
+  return space;
+}
+
+Result<std::optional<Bytes>> RecordReader::read_chunk(const ChunkPos& pos) const {
+  VARVE_ASSIGN(const auto space, number_of(pos));
   if (!space) return std::nullopt;
   const SaveKey key = chunk_key(*space, pos);
   VARVE_ASSIGN(const std::optional<Bytes> frame, view_.get(key));
@@ -66,6 +83,24 @@ Result<std::optional<RecordReader::EntityPlace>> RecordReader::find_entity(Entit
   if (!place) return place.error().with_context(entity_key(id));
   VARVE_ASSIGN(const auto owner, decode_place(*place));
   return EntityPlace{owner};
+}
+
+Result<std::vector<Bytes>> RecordReader::find_entity_keys(EntityId id) const {
+  std::vector<Bytes> keys;
+  RangeQuery query{.prefix = SaveKey(KeyTag::owned_entity).copy(), .values = false};
+  for (std::optional<Bytes> from = Bytes(); from;) {
+    query.from = *from;
+    VARVE_ASSIGN(RangePage page, view_.range(query));
+    for (const RangeEntry& entry : page.entries) {
+      const auto key = decode_owned_entity_key(entry.key);
+      if (key && key->id == id) keys.push_back(entry.key);
+    }
+    from = std::move(page.next);
+  }
+  const SaveKey free = entity_key_of(std::nullopt, id);
+  const auto found = view_.get(free);
+  if (!found || *found) keys.push_back(free.copy());
+  return keys;
 }
 
 Result<std::optional<Entity>> RecordReader::read_entity(EntityId id) const {
@@ -112,7 +147,7 @@ Result<std::optional<Bytes>> RecordReader::read_named(RecordKind kind,
 
 Result<std::vector<Entity>> RecordReader::read_entities_of(const ChunkPos& owner) const {
   std::vector<Entity> entities;
-  const auto space = tables_.number_of(owner.space);
+  VARVE_ASSIGN(const auto space, number_of(owner));
   if (!space) return entities;
   RangeQuery query{.prefix = owned_entities_prefix(*space, owner).copy()};
   for (std::optional<Bytes> from = Bytes(); from;) {

@@ -14,6 +14,9 @@
 
 namespace varve {
 
+// What the generator makes of a position. It is the game's own and may throw.
+Result<Bytes> generate_guarded(const Generator& generator, const ChunkPos& pos);
+
 class RecordReader {
  public:
   // Both must outlive it. `is_verified`: the backend has compared values with checksums of its own.
@@ -36,12 +39,19 @@ class RecordReader {
   };
   Result<std::optional<EntityPlace>> find_entity(EntityId id) const;
 
+  // All records of an entity's data, wherever they are: for one whose place is damaged. Goes
+  // through all entities.
+  Result<std::vector<Bytes>> find_entity_keys(EntityId id) const;
+
   // The payload in a frame that was found under `key`; of a chunk also where it is, for deltas.
   Result<Bytes> decode(ByteView key, const Bytes& frame, const ChunkPos* pos) const;
   // The same for the record of a name that is too long for its key.
   static Result<Bytes> strip_long_name(std::string_view name, const Bytes& payload);
 
  private:
+  // nullopt if nothing was ever saved there; corruption if nobody can tell.
+  Result<std::optional<SpaceNumber>> number_of(const ChunkPos& pos) const;
+
   const ReadView& view_;
   const SaveTables& tables_;
   const bool is_verified_;

@@ -13,10 +13,14 @@ namespace varve {
 namespace {
 
 constexpr std::uint32_t kSpaceCountMax = 65'535;
+constexpr std::uint64_t kNumberMax = 0xffff'ffff;
 
-// Calls `use(key, payload)` for each record with this tag; what cannot be read is a problem.
+// Calls `use(number, payload)` for each record with this tag; what cannot be read is a problem.
+// `next` is above every number there is, also of those: what refers to one must never be taken for
+// something of another.
 template <class Use>
-Status for_each_plain(const ReadView& view, KeyTag tag, std::string_view what,
+Status for_each_plain(const ReadView& view, KeyTag tag, std::size_t number_size,
+                      std::uint64_t& next, std::string_view what,
                       std::vector<RecordProblem>& problems, Use use) {
   RangeQuery query{.prefix = SaveKey(tag).copy()};
   for (std::optional<Bytes> from = Bytes(); from;) {
@@ -24,9 +28,12 @@ Status for_each_plain(const ReadView& view, KeyTag tag, std::string_view what,
     VARVE_ASSIGN(RangePage page, view.range(query));
     for (const RangeEntry& entry : page.entries) {
       Status used = [&]() -> Status {
+        VARVE_ASSIGN(const std::uint32_t number, decode_number_key(entry.key, number_size));
+        next = std::max(next, std::uint64_t{number} + 1);
+        if (number == 0) return corruption("a record of number 0, which is never given");
         if (!entry.value) return entry.value.error();
         VARVE_ASSIGN(const Bytes payload, read_plain_frame(entry.key, *entry.value));
-        return use(entry.key, payload);
+        return use(number, payload);
       }();
       if (!used && used.error().code() == ErrorCode::unsupported) return used;
       if (!used) problems.push_back({std::string(what), used.error()});
@@ -68,36 +75,35 @@ Result<GeneratorId> decode_generator(ByteView in) {
 
 Result<SaveTables> SaveTables::load(const ReadView& view, std::vector<RecordProblem>& problems) {
   SaveTables tables;
-  VARVE_TRY(for_each_plain(view, KeyTag::space, "table of spaces", problems,
-                           [&](ByteView key, const Bytes& payload) -> Status {
-                             VARVE_ASSIGN(const std::uint32_t number, decode_number_key(key, 2));
-                             // Whatever becomes of the name, the number is taken.
-                             tables.next_space_ = std::max(tables.next_space_, number + 1);
-                             VARVE_ASSIGN(const Space space, Space::named(payload.text()));
-                             if (space == Space() || tables.numbers_.contains(space.id())) {
-                               return corruption(
-                                   fmt::format("space {} is called like another", number));
-                             }
-                             tables.spaces_.emplace(static_cast<SpaceNumber>(number), space);
-                             tables.numbers_.emplace(space.id(), static_cast<SpaceNumber>(number));
-                             return {};
+  const std::size_t problem_count = problems.size();
+  VARVE_TRY(for_each_plain(view, KeyTag::space, 2, tables.next_space_, "table of spaces", problems,
+                           [&](std::uint32_t number, const Bytes& payload) {
+                             return tables.load_space(number, payload);
                            }));
-  VARVE_TRY(for_each_plain(view, KeyTag::generator, "table of generators", problems,
-                           [&](ByteView key, const Bytes& payload) -> Status {
-                             VARVE_ASSIGN(const std::uint32_t number, decode_number_key(key, 4));
-                             tables.next_generator_ = std::max(tables.next_generator_, number + 1);
+  tables.has_lost_space_ = problems.size() != problem_count;
+  VARVE_TRY(for_each_plain(view, KeyTag::generator, 4, tables.next_generator_,
+                           "table of generators", problems,
+                           [&](std::uint32_t number, const Bytes& payload) -> Status {
                              VARVE_ASSIGN(GeneratorId id, decode_generator(payload));
                              return tables.generators_.add(number, std::move(id));
                            }));
-  VARVE_TRY(
-      for_each_plain(view, KeyTag::dictionary, "dictionaries", problems,
-                     [&](ByteView key, const Bytes& payload) -> Status {
-                       VARVE_ASSIGN(const std::uint32_t number, decode_number_key(key, 4));
-                       tables.next_dictionary_ = std::max(tables.next_dictionary_, number + 1);
-                       VARVE_ASSIGN(auto dictionary, PayloadDictionary::make(number, payload));
-                       return tables.dictionaries_.add(std::move(dictionary));
-                     }));
+  VARVE_TRY(for_each_plain(view, KeyTag::dictionary, 4, tables.next_dictionary_, "dictionaries",
+                           problems, [&](std::uint32_t number, const Bytes& payload) -> Status {
+                             VARVE_ASSIGN(auto dictionary,
+                                          PayloadDictionary::make(number, payload));
+                             return tables.dictionaries_.add(std::move(dictionary));
+                           }));
   return tables;
+}
+
+Status SaveTables::load_space(std::uint32_t number, const Bytes& name) {
+  VARVE_ASSIGN(const Space space, Space::named(name.text()));
+  if (space == Space() || numbers_.contains(space.id())) {
+    return corruption(fmt::format("space {} is called like another", number));
+  }
+  spaces_.emplace(static_cast<SpaceNumber>(number), space);
+  numbers_.emplace(space.id(), static_cast<SpaceNumber>(number));
+  return {};
 }
 
 std::optional<SpaceNumber> SaveTables::number_of(Space space) const {
@@ -131,20 +137,25 @@ Result<SpaceNumber> SaveTables::add_space(Space space) {
   return number;
 }
 
-std::uint32_t SaveTables::add_generator(const GeneratorId& id) {
-  const std::uint32_t number = next_generator_++;
-  (void)generators_.add(number, id);  // It is not there, and the number is new.
+Result<std::uint32_t> SaveTables::add_generator(const GeneratorId& id) {
+  if (next_generator_ > kNumberMax) return unsupported("this save has no number for a generator");
+  const auto number = static_cast<std::uint32_t>(next_generator_);
+  VARVE_TRY(generators_.add(number, id));
+  ++next_generator_;
   return number;
 }
 
 Status SaveTables::add_dictionary(std::shared_ptr<const PayloadDictionary> dictionary) {
   const std::uint32_t number = dictionary->number();
   VARVE_TRY(dictionaries_.add(std::move(dictionary)));
-  next_dictionary_ = std::max(next_dictionary_, number + 1);
+  next_dictionary_ = std::max(next_dictionary_, std::uint64_t{number} + 1);
   return {};
 }
 
-std::uint32_t SaveTables::next_dictionary_number() const { return next_dictionary_; }
+Result<std::uint32_t> SaveTables::next_dictionary_number() const {
+  if (next_dictionary_ > kNumberMax) return unsupported("this save has no number for a dictionary");
+  return static_cast<std::uint32_t>(next_dictionary_);
+}
 
 void SaveTables::use_generator(std::shared_ptr<const Generator> generator) {
   current_ = generator;

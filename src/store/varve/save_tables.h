@@ -30,12 +30,17 @@ class SaveTables {
   std::vector<std::pair<Space, SpaceNumber>> spaces_by_name() const;
   // unsupported if there are 65,535 already.
   Result<SpaceNumber> add_space(Space space);
+  // Whether a space of the save has lost its name: then nobody knows whether one that is not in
+  // the table was never saved.
+  bool has_lost_space() const noexcept { return has_lost_space_; }
 
   const GeneratorTable& generators() const noexcept { return generators_; }
-  std::uint32_t add_generator(const GeneratorId& id);
+  // unsupported if there is no number left.
+  Result<std::uint32_t> add_generator(const GeneratorId& id);
   const DictionarySet& dictionaries() const noexcept { return dictionaries_; }
   Status add_dictionary(std::shared_ptr<const PayloadDictionary> dictionary);
-  std::uint32_t next_dictionary_number() const;
+  // unsupported if there is none left.
+  Result<std::uint32_t> next_dictionary_number() const;
 
   // A generator the game has. The last one is what new deltas are made against.
   void use_generator(std::shared_ptr<const Generator> generator);
@@ -43,13 +48,17 @@ class SaveTables {
   std::shared_ptr<const Generator> find_generator(const GeneratorId& id) const;
 
  private:
+  Status load_space(std::uint32_t number, const Bytes& name);
+
   std::unordered_map<SpaceNumber, Space> spaces_;
   std::unordered_map<std::uint32_t, SpaceNumber> numbers_;  // by Space::id()
-  std::uint32_t next_space_ = 1;
+  // Above every number that was ever given, whatever became of its record.
+  std::uint64_t next_space_ = 1;
+  bool has_lost_space_ = false;
   GeneratorTable generators_;
-  std::uint32_t next_generator_ = 1;
+  std::uint64_t next_generator_ = 1;
   DictionarySet dictionaries_;
-  std::uint32_t next_dictionary_ = 1;
+  std::uint64_t next_dictionary_ = 1;
   std::vector<std::shared_ptr<const Generator>> known_;
   std::shared_ptr<const Generator> current_;
 };

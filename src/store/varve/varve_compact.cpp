@@ -95,7 +95,7 @@ Status VarveStore::learn_dictionary(const VarveView& view) {
   if (!trained) return {};
   const SharedNewest now = newest();
   auto tables = std::make_shared<SaveTables>(*now->tables);
-  const std::uint32_t number = tables->next_dictionary_number();
+  VARVE_ASSIGN(const std::uint32_t number, tables->next_dictionary_number());
   VARVE_ASSIGN(auto dictionary, PayloadDictionary::make(number, *trained));
   VARVE_TRY(tables->add_dictionary(dictionary));
   VARVE_ASSIGN(PayloadEncoder encoder, PayloadEncoder::make({.speed = options_.speed,
@@ -111,7 +111,7 @@ Status VarveStore::learn_dictionary(const VarveView& view) {
   // Before anything refers to it.
   VARVE_TRY(write_upkeep(batch));
   VARVE_TRY(backend_->sync());
-  publish({now->header, std::move(tables)});
+  publish(std::make_shared<Newest>(now->header, std::move(tables)));
   encoder_ = std::move(encoder);
   return {};
 }
@@ -119,7 +119,7 @@ Status VarveStore::learn_dictionary(const VarveView& view) {
 Status VarveStore::write_upkeep(const WriteBatch& batch) {
   const WriteResult written = backend_->write(batch);
   if (written) return {};
-  if (written.outcome() != WriteOutcome::failed) latch_ = written.error();
+  note_failure(written);
   return written.error().with_context(path_);
 }
 

@@ -41,12 +41,13 @@ Status write_durably(Vfs& vfs, const std::string& path, std::string_view text) {
 class VarveFormat final : public Format {
  public:
   VarveFormat(Vfs& vfs, std::string name, SaveBackend backend, VarveOptions options,
-              log::LogOptions log)
+              std::optional<log::LogOptions> log)
       : vfs_(vfs),
         name_(std::move(name)),
         backend_(backend),
         options_(options),
-        log_(std::move(log)) {}
+        log_(log ? *std::move(log)
+                 : log::LogOptions{.user = options.file, .traits = log::file_backend_traits()}) {}
 
   std::string_view name() const override { return name_; }
 
@@ -129,10 +130,7 @@ Result<std::unique_ptr<Backend>> VarveFormat::open_backend(const std::string& ro
     const LmdbBackendOptions options{.durability = options_.file.durability};
     return writes ? open_lmdb_backend(folder, options) : open_lmdb_backend_to_read(folder, options);
   }
-  log::LogOptions options = log_;
-  options.user = options_.file;
-  return writes ? log::open_log(vfs_, folder, std::move(options))
-                : log::open_log_to_read(vfs_, folder, std::move(options));
+  return writes ? log::open_log(vfs_, folder, log_) : log::open_log_to_read(vfs_, folder, log_);
 }
 
 Result<std::unique_ptr<Store>> VarveFormat::open_as(const std::string& root, bool writes) const {
@@ -226,7 +224,8 @@ Status VarveFormat::remove_save(const std::string& root) const {
 }  // namespace
 
 std::unique_ptr<const Format> make_varve_format(Vfs& vfs, std::string name, SaveBackend backend,
-                                                VarveOptions options, log::LogOptions log) {
+                                                VarveOptions options,
+                                                std::optional<log::LogOptions> log) {
   return std::make_unique<VarveFormat>(vfs, std::move(name), backend, options, std::move(log));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "backend/log/log_options.h"
@@ -13,11 +14,10 @@ namespace varve {
 
 enum class SaveBackend : std::uint8_t { file, lmdb };
 
-// A format under this name. New saves are made on `backend`; saves on any are opened. What `log`
-// says to users is taken from the options.
+// A format under this name. New saves are made on `backend`; saves on any are opened. `log` is for
+// tests, which want a small log; by default it is what `options` say.
 std::unique_ptr<const Format> make_varve_format(Vfs& vfs, std::string name, SaveBackend backend,
                                                 VarveOptions options,
-                                                log::LogOptions log = {
-                                                    .traits = log::file_backend_traits()});
+                                                std::optional<log::LogOptions> log = {});
 
 }  // namespace varve

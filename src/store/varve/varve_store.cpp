@@ -98,10 +98,9 @@ VarveStore::SharedNewest VarveStore::newest() const {
   return newest_;
 }
 
-void VarveStore::publish(Newest next) {
-  auto shared = std::make_shared<const Newest>(std::move(next));
+void VarveStore::publish(SharedNewest next) noexcept {
   const std::lock_guard lock(mutex_);
-  newest_.swap(shared);
+  newest_.swap(next);
 }
 
 Error VarveStore::closed() const {
@@ -114,8 +113,12 @@ template <class Call>
 auto VarveStore::read(Call&& call) const -> decltype(call(std::declval<const RecordReader&>())) {
   return or_out_of_memory([&]() -> decltype(call(std::declval<const RecordReader&>())) {
     if (is_closed_) return closed();
-    const SharedNewest now = newest();
-    return call(RecordReader(*backend_, *now->tables, is_verified()));
+    for (;;) {
+      const SharedNewest now = newest();
+      auto got = call(RecordReader(*backend_, *now->tables, is_verified()));
+      // A commit that came in between may have brought a number these tables have not.
+      if (got || newest()->tables == now->tables) return got;
+    }
   });
 }
 
@@ -199,18 +202,32 @@ Result<std::unique_ptr<StoreView>> VarveStore::pin() {
 Status VarveStore::check_writable() const {
   if (is_closed_) return closed();
   if (!can_write_) return unsupported(fmt::format("{}: opened to read only", path_));
-  if (latch_) {
+  if (is_latched_) {
     return io_error(fmt::format("{}: takes no more commits, since {}; close it and open it again",
-                                path_, latch_->message()));
+                                path_, latch_reason_));
   }
   return {};
 }
 
+void VarveStore::note_failure(const WriteResult& written) noexcept {
+  if (written.outcome() == WriteOutcome::failed) return;
+  is_latched_ = true;
+  (void)or_out_of_memory([&]() -> Status {
+    latch_reason_ = "nobody knows what became of the last one";
+    latch_reason_ = written.error().message();
+    return {};
+  });
+}
+
 void VarveStore::use_generator(std::shared_ptr<const Generator> generator) {
-  const SharedNewest now = newest();
-  auto tables = std::make_shared<SaveTables>(*now->tables);
-  tables->use_generator(std::move(generator));
-  publish({now->header, std::move(tables)});
+  // Without memory it is as if none was given: a delta then says that it needs one.
+  (void)or_out_of_memory([&]() -> Status {
+    const SharedNewest now = newest();
+    auto tables = std::make_shared<SaveTables>(*now->tables);
+    tables->use_generator(std::move(generator));
+    publish(std::make_shared<Newest>(now->header, std::move(tables)));
+    return {};
+  });
 }
 
 Status VarveStore::keep_backups(std::uint32_t count) {
@@ -249,16 +266,19 @@ Result<CommitStats> VarveStore::commit(const Commit& commit, Progress& progress)
       // Before the commit: afterwards, a backup that cannot be made would be an error of one
       // that is.
       if (commit.backup_count) VARVE_TRY(keep_backups(*commit.backup_count));
-      publish({before->header, plan.tables(), header, backend_->sequence()});
+      // Both before the write: behind it there may be no memory to say what came of it.
+      const auto after = std::make_shared<Newest>(header, plan.tables());
+      publish(
+          std::make_shared<Newest>(before->header, plan.tables(), header, backend_->sequence()));
       const WriteResult written = backend_->write(plan.batch());
       if (!written) {
         // Numbers that were given are not in the save.
-        publish(*before);
-        if (written.outcome() != WriteOutcome::failed) latch_ = written.error();
+        publish(before);
+        note_failure(written);
         return written.error().with_context(path_);
       }
       stats.written_size = plan.batch().size();
-      publish({header, plan.tables()});
+      publish(after);
     }
     progress.report(1);
     return stats;
@@ -295,10 +315,15 @@ Status VarveStore::quarantine(const RecordKey& key) {
     // The same bytes once, however often somebody tries.
     const SaveKey aside = SaveKey(KeyTag::quarantine).u64(xxh3(entry.key)).u64(xxh3(*entry.value));
     WriteBatch batch;
-    batch.put(aside, plain_frame(aside, kept.view()));
+    // Stored as it is, so that nothing else is needed to read it. A record of nearly a GiB under
+    // the longest of names does not fit into another one.
+    VARVE_ASSIGN(const PayloadEncoder plain, PayloadEncoder::make({.speed = SpeedClass::raw}));
+    ByteWriter frame;
+    VARVE_TRY(plain.encode(aside, kept.view(), nullptr, frame));
+    batch.put(aside, frame.take());
     const WriteResult written = backend_->write(batch);
     if (!written) {
-      if (written.outcome() != WriteOutcome::failed) latch_ = written.error();
+      note_failure(written);
       return written.error().with_context(path_);
     }
     return backend_->sync();

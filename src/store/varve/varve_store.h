@@ -54,6 +54,7 @@ class VarveStore final : public Store {
   void use_generator(std::shared_ptr<const Generator> generator) override;
   Result<CommitStats> commit(const Commit& commit, Progress& progress) override;
   Result<std::unique_ptr<StoreView>> pin() override;
+  using Store::quarantine;
   Status quarantine(const RecordKey& key) override;
   Result<VerifyReport> verify(Progress& progress) const override;
   Result<CompactReport> compact(Progress& progress) override;
@@ -75,6 +76,10 @@ class VarveStore final : public Store {
     // backend shows a batch above this number.
     std::optional<SaveHeader> next = {};
     std::uint64_t sequence = 0;
+
+    Newest(SaveHeader at, SharedSaveTables with, std::optional<SaveHeader> then = {},
+           std::uint64_t from = 0)
+        : header(at), tables(std::move(with)), next(then), sequence(from) {}
   };
   using SharedNewest = std::shared_ptr<const Newest>;
 
@@ -82,7 +87,8 @@ class VarveStore final : public Store {
 
   SharedNewest newest() const;
   SaveHeader newest_header() const;
-  void publish(Newest next);
+  // Needs no memory: what it is to become has been made before.
+  void publish(SharedNewest next) noexcept;
   Error closed() const;
   Status check_writable() const;
   bool is_verified() const;
@@ -96,6 +102,8 @@ class VarveStore final : public Store {
   Status write_upkeep(const WriteBatch& batch);
   // What is there before a commit becomes the newest backup.
   Status keep_backups(std::uint32_t count);
+  // Takes note of a write that did not succeed. Needs no memory.
+  void note_failure(const WriteResult& written) noexcept;
 
   const std::string path_;
   const std::unique_ptr<Backend> backend_;
@@ -107,8 +115,9 @@ class VarveStore final : public Store {
   const OpenReport open_report_;
   // Of the thread that commits.
   PayloadEncoder encoder_;
-  // Set by a write nobody knows the outcome of.
-  std::optional<Error> latch_;
+  // Set by a write nobody knows the outcome of; why, if there was memory to keep that.
+  bool is_latched_ = false;
+  std::string latch_reason_;
   std::atomic<bool> is_closed_ = false;
   // Held only to copy or to swap the pointer.
   mutable std::mutex mutex_;

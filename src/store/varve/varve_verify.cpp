@@ -20,6 +20,10 @@ class Verification {
         progress_(progress) {}
 
   Result<VerifyReport> run() {
+    // As they are now; what the store has of them may be older than the damage.
+    if (const auto tables = SaveTables::load(view_.snapshot(), report_.problems); !tables) {
+      problem("the save", tables.error());
+    }
     RangeQuery query{.count_max = 256};
     for (std::optional<Bytes> from = Bytes(); from;) {
       query.from = *from;
@@ -59,9 +63,11 @@ class Verification {
       case KeyTag::long_global:
         return check_named(RecordKind::global, entry);
       case KeyTag::header:
+        return check_header(entry);
       case KeyTag::space:
       case KeyTag::generator:
       case KeyTag::dictionary:
+        return;  // With the tables.
       case KeyTag::quarantine:
         if (const auto good = payload_of(entry, nullptr); !good) problem("the save", good.error());
         return;
@@ -72,6 +78,18 @@ class Verification {
   Result<Bytes> payload_of(const RangeEntry& entry, const ChunkPos* pos) {
     if (!entry.value) return entry.value.error();
     return reader_.decode(entry.key, *entry.value, pos);
+  }
+
+  void check_header(const RangeEntry& entry) {
+    if (entry.key.size() != 1) return problem("the save", corruption("a header too many"));
+    const auto payload = payload_of(entry, nullptr);
+    if (!payload) return problem("the save", payload.error());
+    const auto header = decode_save_header(*payload);
+    if (!header) return problem("the save", header.error());
+    if (header->generator_number != 0 &&
+        view_.tables().generators().find(header->generator_number) == nullptr) {
+      problem("the save", corruption("its generator is not in the table of generators"));
+    }
   }
 
   void check_chunk(const RangeEntry& entry) {

@@ -7,6 +7,7 @@
 #include "crash/expected_mutants.h"
 #include "store/nebula/crash_subject.h"
 #include "store/nebula/save_files.h"
+#include "store/save_folder.h"
 
 namespace varve::nebula::test {
 namespace {

@@ -1,0 +1,92 @@
+// Invariants checked: no key, place, header or generator reads out of bounds, and what decodes is
+// written the same again. The first byte picks the decoder; the rest is what it gets.
+#include "fuzz_target.h"
+#include "store/varve/save_header.h"
+#include "store/varve/save_keys.h"
+#include "store/varve/save_tables.h"
+
+namespace varve::fuzz {
+namespace {
+
+// The record's key without its tag, which the decoders take on trust.
+bool same_behind_tag(ByteView key, const SaveKey& again) {
+  return equal(key.subspan(1), again.view().subspan(1));
+}
+
+bool check_chunk(ByteView in) {
+  const auto key = decode_chunk_key(in);
+  VARVE_INVARIANT(!key || same_behind_tag(in, chunk_key(key->space, key->pos)));
+  return key.ok();
+}
+
+bool check_owned_entity(ByteView in) {
+  const auto key = decode_owned_entity_key(in);
+  VARVE_INVARIANT(!key || same_behind_tag(in, entity_key_of(key->owner, key->id)));
+  return key.ok();
+}
+
+bool check_entity(ByteView in) {
+  const auto id = decode_entity_key(in);
+  VARVE_INVARIANT(!id || same_behind_tag(in, entity_place_key(*id)));
+  return id.ok();
+}
+
+bool check_numbers(ByteView in) {
+  const auto space = decode_number_key(in, 2);
+  VARVE_INVARIANT(!space || same_behind_tag(in, space_key(static_cast<SpaceNumber>(*space))));
+  const auto generator = decode_number_key(in, 4);
+  VARVE_INVARIANT(!generator || same_behind_tag(in, generator_key(*generator)));
+  return space || generator;
+}
+
+bool check_place(ByteView in) {
+  const auto place = decode_place(in);
+  VARVE_INVARIANT(!place || equal(encode_place(*place), in));
+  return place.ok();
+}
+
+bool check_header(ByteView in) {
+  const auto header = decode_save_header(in);
+  VARVE_INVARIANT(!header || equal(encode_save_header(*header), in));
+  return header.ok();
+}
+
+bool check_generator(ByteView in) {
+  const auto id = decode_generator(in);
+  VARVE_INVARIANT(!id || equal(encode_generator(*id), in));
+  return id.ok();
+}
+
+constexpr bool (*kChecks[])(ByteView) = {check_chunk,    check_owned_entity, check_entity,
+                                         check_numbers,  check_place,        check_header,
+                                         check_generator};
+
+std::string seed(std::size_t check, ByteView in) {
+  return static_cast<char>(check) + std::string(as_text(in));
+}
+
+}  // namespace
+
+bool check_input(ByteView in) {
+  if (in.empty()) return false;
+  return kChecks[static_cast<std::size_t>(in[0]) % std::size(kChecks)](in.subspan(1));
+}
+
+std::vector<std::string> seeds() {
+  std::vector<std::string> out;
+  for (const ChunkPos& pos :
+       {ChunkPos(-1), ChunkPos(3, -2), ChunkPos(7, 70, -700), ChunkPos(1, 2, 3, 2147483647)}) {
+    const PlacedChunk placed{2, pos};
+    out.push_back(seed(0, chunk_key(2, pos)));
+    out.push_back(seed(1, entity_key_of(placed, 17)));
+    out.push_back(seed(4, encode_place(placed)));
+  }
+  out.push_back(seed(2, entity_place_key(17)));
+  out.push_back(seed(3, space_key(7)));
+  out.push_back(seed(3, generator_key(7)));
+  out.push_back(seed(5, encode_save_header({.save_id = 9, .generation = 5, .tick = 1200})));
+  out.push_back(seed(6, encode_generator({"hills", 3})));
+  return out;
+}
+
+}  // namespace varve::fuzz

@@ -1,0 +1,62 @@
+// Varve saves on disks that fail and are full, crashed all the same.
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "backend/log/log_workloads.h"
+#include "crash/io_error_sweep.h"
+#include "store/varve/crash_subject.h"
+
+namespace varve::test {
+namespace {
+
+using crash::Workload;
+
+// Each of the many runs is crashed at every point, so that few states of each must do.
+constexpr crash::SweepOptions kFewStates{.limits = {.all_subsets_atom_count = 1,
+                                                    .position_count_max = 1,
+                                                    .sample_count = 1,
+                                                    .garbage_count_max = 1}};
+
+void expect_sound(std::string_view what, const crash::IoErrorResult& result,
+                  std::uint64_t run_count_min) {
+  std::cout << what << ": " << result.summary() << "\n";
+  EXPECT_TRUE(result.ok()) << what;
+  EXPECT_GE(result.failed_run_count, run_count_min);
+}
+
+// Each of them needs a space that is new.
+const Workload kCommits = {
+    {.changes = {{"chunk:planet/5,5", noise(600, 1)}, {"player:ann", Bytes::copy_of("a")}}},
+    {.changes = {{"chunk:moon/5,5", noise(600, 2)},
+                 {"chunk:planet/5,5", std::nullopt},
+                 {"player:ann", Bytes::copy_of("b")}}}};
+
+TEST(VarveCrashErrors, EveryOperationOfACommit) {
+  crash::StoreCrashSubject save(open_or_create_save);
+  const crash::Start start = start_after(save, {kCommits[0]});
+  expect_sound("errors of a commit", crash::sweep_io_errors(save, {kCommits[1]}, kFewStates, start),
+               100);
+}
+
+TEST(VarveCrashErrors, EveryOperationOfMakingASave) {
+  FolderSubject folder;
+  expect_sound("errors of making",
+               crash::sweep_io_errors(folder, {create_step("world")}, kFewStates), 300);
+}
+
+TEST(VarveCrashErrors, EveryOperationOfRenamingAndRemoving) {
+  FolderSubject folder;
+  const crash::Start start = start_after(folder, {create_step("world"), commit_step("world", "x")});
+  const Workload workload = {rename_step("world", "other", "x"), remove_step("other")};
+  expect_sound("errors of renaming and removing",
+               crash::sweep_io_errors(folder, workload, kFewStates, start), 100);
+}
+
+TEST(VarveCrashErrors, FullDisks) {
+  crash::StoreCrashSubject save(open_or_create_save);
+  expect_sound("full disks", crash::sweep_full_disks(save, kCommits, kFewStates, 1000), 20);
+}
+
+}  // namespace
+}  // namespace varve::test
