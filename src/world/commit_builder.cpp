@@ -1,6 +1,5 @@
 #include "world/commit_builder.h"
 
-#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -10,9 +9,6 @@
 
 namespace varve {
 namespace {
-
-// What the saving thread encodes by itself before it calls others to help.
-constexpr std::chrono::microseconds kAloneTime{50};
 
 using ChunkEntries = std::vector<const BatchEntry<ChunkPos, ChunkRef>*>;
 
@@ -27,7 +23,7 @@ std::vector<Result<Bytes>> encode_all(const ChunkEntries& entries, const Capabil
                                       const Encoding& encoding, Progress& progress) {
   std::vector<Result<Bytes>> encoded(entries.size(), Bytes());
   std::atomic<std::size_t> done_count = 0;
-  const auto encode = [&](std::size_t index) {
+  encoding.threads.run_all(entries.size(), [&](std::size_t index) {
     const auto& entry = *entries[index];
     if (entry.value) {
       encoded[index] =
@@ -37,15 +33,7 @@ std::vector<Result<Bytes>> encode_all(const ChunkEntries& entries, const Capabil
     }
     const std::size_t done = done_count.fetch_add(1, std::memory_order_relaxed) + 1;
     progress.report(static_cast<double>(done) / static_cast<double>(entries.size()));
-  };
-  // Waking threads takes longer than encoding a few raw chunks does: the first ones show.
-  const auto begun_at = std::chrono::steady_clock::now();
-  std::size_t count = 0;
-  while (count < entries.size() && std::chrono::steady_clock::now() - begun_at < kAloneTime) {
-    encode(count++);
-  }
-  encoding.threads.run_all(entries.size() - count,
-                           [&](std::size_t index) { encode(count + index); });
+  });
   return encoded;
 }
 

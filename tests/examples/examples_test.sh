@@ -20,8 +20,14 @@ for source in "$source_dir"/examples/*.cpp; do
 done
 ((count == $(ls "$expected_dir"/*.txt | wc -l))) || { echo "an expected output belongs to no example"; exit 1; }
 
-# There is no format on disk yet.
+# A path without a format gets the default one, on disk, with the backup the example asks for.
+rm -rf "$scratch/world" "$scratch/world.backup"
 rc=0
-said=$("$build_dir/examples/game_loop" "$scratch/no such world" 2>&1) || rc=$?
-[[ $rc == 1 && $said == "game_loop: '$scratch/no such world': a new world needs a format"* ]] ||
-  { printf 'a path without a format: exit %s and\n%s\n' "$rc" "$said"; exit 1; }
+"$build_dir/examples/game_loop" "$scratch/world" >"$scratch/on_disk.txt" 2>&1 || rc=$?
+[[ $rc == 0 && $(tail -n 1 "$scratch/on_disk.txt") == 'ann at cell 29' && -f $scratch/world/varve.save &&
+  -f $scratch/world.backup/varve.save ]] || { printf 'a world on disk: exit %s and\n' "$rc"; cat "$scratch/on_disk.txt"; exit 1; }
+
+rc=0
+said=$("$build_dir/examples/game_loop" "$scratch/no such folder/world" 2>&1) || rc=$?
+[[ $rc == 1 && $said == "game_loop: $scratch/no such folder/world"* ]] ||
+  { printf 'a folder that is not there: exit %s and\n%s\n' "$rc" "$said"; exit 1; }

@@ -364,10 +364,10 @@ TEST(WorldBadDays, OpeningWhatIsNotThereOrNamesNoFormatIsExplained) {
   const auto missing = World::open("memory:was-never-made");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code(), ErrorCode::not_found);
-  const auto formatless = World::create("some/path");
-  ASSERT_FALSE(formatless);
-  EXPECT_EQ(formatless.error().code(), ErrorCode::invalid_argument);
-  EXPECT_NE(formatless.error().message().find("format"), std::string::npos);
+  const auto homeless = World::create("no such folder/world");
+  ASSERT_FALSE(homeless);
+  EXPECT_EQ(homeless.error().code(), ErrorCode::not_found);
+  EXPECT_NE(homeless.error().message().find("no such folder/world"), std::string::npos);
   const auto unknown = World::create("some/path", {.format = "tape"});
   ASSERT_FALSE(unknown);
   EXPECT_NE(unknown.error().message().find("tape"), std::string::npos);
