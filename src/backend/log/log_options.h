@@ -17,7 +17,7 @@ struct LogOptions {
 
   // A checkpoint is due when so much was written since the last one: opening then reads few
   // batches, and checkpoints are a small part of what is written.
-  std::uint64_t checkpoint_batch_count_min = 64;
+  std::uint64_t checkpoint_batch_count_min = 128;
   std::uint64_t checkpoint_size_min = std::uint64_t{4} << 20;
 
   // Dead space below this is let be, however small the world.
