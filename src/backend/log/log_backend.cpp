@@ -148,8 +148,8 @@ Status LogBackend::make_folder() {
 }
 
 void LogBackend::clear_away(const Recovered& recovered) {
-  // What fails here is found again the next time. A temporary file waits for whoever needs its name:
-  // removing a large one takes as long as all the rest of opening.
+  // What fails here is found again the next time. A temporary file waits for whoever needs its
+  // name: removing a large one takes as long as all the rest of opening.
   for (const std::uint64_t id : recovered.set_aside) {
     const std::string path = files_.segment_path(id);
     (void)files_.vfs().rename(path, path + ".damaged");
