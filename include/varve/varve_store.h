@@ -39,7 +39,8 @@ struct VarveOptions {
   // unreadable, which is why nobody gets this without asking.
   bool deltas = false;
 
-  // The log the save is kept in.
+  // The log the save is kept in. With a weaker durability than every commit, a crash takes commits
+  // that were acknowledged, always the last ones.
   FileBackendOptions file = {};
 
   // Learn from the small chunks of the save what they have in common (`balanced` and `small`).

@@ -12,10 +12,9 @@
 namespace varve {
 namespace {
 
-VarveOptions options_of(const log::LogOptions& log, Durability::Kind durability) {
-  VarveOptions options{.file = log.user};
-  options.file.durability = {.kind = durability};
-  return options;
+log::LogOptions with_durability(log::LogOptions log, Durability::Kind kind) {
+  log.user.durability.kind = kind;
+  return log;
 }
 
 std::string root_of(std::string_view path) {
@@ -200,10 +199,10 @@ BackupDisk::BackupDisk(Vfs& vfs, const log::LogOptions& log) : BackupDisk(vfs, l
 
 BackupDisk::BackupDisk(Vfs& vfs, const log::LogOptions& log, const Limits& limits)
     : vfs_(vfs),
-      saves_(make_varve_format(vfs, "varve", SaveBackend::file,
-                               options_of(log, Durability::Kind::every_commit), log)),
-      copies_(make_varve_format(vfs, "varve", SaveBackend::file,
-                                options_of(log, Durability::Kind::none), log)),
+      saves_(make_varve_format(vfs, "varve", SaveBackend::file, {},
+                               with_durability(log, Durability::Kind::every_commit))),
+      copies_(make_varve_format(vfs, "varve", SaveBackend::file, {},
+                                with_durability(log, Durability::Kind::none))),
       limits_(limits) {}
 
 Result<BackupSource> pin_for_backup(const Store& store) {

@@ -73,6 +73,16 @@ TEST(VarveCrash, CreationAndFirstCommits) {
   sweep("creation and commits", save, crash::store_workload(3, {}), 1, 97);
 }
 
+// Backups are copied and change their names beside the save, which is to notice nothing of it.
+TEST(VarveCrash, WithBackupsBesideIt) {
+  crash::StoreCrashSubject save(open_or_create_save);
+  Workload workload = crash::store_workload(4, {});
+  for (std::size_t i = 1; i < workload.size(); ++i) workload[i].upkeep = "backup";
+  workload.push_back({.changes = {}, .upkeep = "reopen"});
+  workload.push_back({.changes = {}, .upkeep = "verify"});
+  sweep("backups", save, workload, 1, 997);
+}
+
 // "A save or nothing", whatever it is called.
 TEST(VarveCrash, SavesThatAreMadeRenamedAndRemoved) {
   FolderSubject folder;
