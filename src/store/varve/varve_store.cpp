@@ -303,17 +303,14 @@ Status VarveStore::quarantine(const RecordKey& key) {
     }
     if (!found) return {};
     // As it lies there, since it cannot be trusted.
-    RangeQuery query{.from = found->copy(), .count_max = 1, .raw_size_max = ~std::uint64_t{0}};
-    VARVE_ASSIGN(const RangePage page, backend_->range(query));
-    if (page.entries.empty() || page.entries.front().key.text() != as_text(*found)) return {};
-    const RangeEntry& entry = page.entries.front();
-    if (!entry.value) return entry.value.error();
+    VARVE_ASSIGN(const auto value, backend_->get_raw(*found, ~std::uint64_t{0}));
+    if (!value) return {};
     ByteWriter kept;
-    kept.u8(static_cast<std::uint8_t>(entry.key.size()));
-    kept.bytes(entry.key);
-    kept.bytes(*entry.value);
+    kept.u8(static_cast<std::uint8_t>(found->view().size()));
+    kept.bytes(*found);
+    kept.bytes(*value);
     // The same bytes once, however often somebody tries.
-    const SaveKey aside = SaveKey(KeyTag::quarantine).u64(xxh3(entry.key)).u64(xxh3(*entry.value));
+    const SaveKey aside = SaveKey(KeyTag::quarantine).u64(xxh3(*found)).u64(xxh3(*value));
     WriteBatch batch;
     // Stored as it is, so that nothing else is needed to read it. A record of nearly a GiB under
     // the longest of names does not fit into another one.
@@ -321,11 +318,7 @@ Status VarveStore::quarantine(const RecordKey& key) {
     ByteWriter frame;
     VARVE_TRY(plain.encode(aside, kept.view(), nullptr, frame));
     batch.put(aside, frame.take());
-    const WriteResult written = backend_->write(batch);
-    if (!written) {
-      note_failure(written);
-      return written.error().with_context(path_);
-    }
+    VARVE_TRY(write_upkeep(batch));
     return backend_->sync();
   });
 }
