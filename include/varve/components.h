@@ -72,6 +72,35 @@ class ComponentSet {
   std::map<ComponentId, Bytes> values_;
 };
 
+// Which component has which id, for the life of a save. Ids count from 1.
+//
+// As bytes: u8 version (1), varint count, then for each name, by rising id: varint id, varint size of
+// the name, the name.
+class ComponentNames {
+ public:
+  // corruption if `table` is not what encode() makes.
+  static Result<ComponentNames> decode(ByteView table);
+  Bytes encode() const;
+
+  std::size_t count() const noexcept { return names_.size(); }
+  // Empty if nobody has it.
+  std::string_view name_of(ComponentId id) const;
+  std::optional<ComponentId> id_of(std::string_view name) const;
+  bool contains(ComponentId id) const { return names_.contains(id); }
+
+  // The id of a name, which is a free one if it has none yet. Refuses what check_name() does.
+  Result<ComponentId> add(std::string_view name);
+  // False, and nothing changed, if either is taken.
+  bool add_as(ComponentId id, std::string_view name);
+
+  auto begin() const noexcept { return names_.begin(); }
+  auto end() const noexcept { return names_.end(); }
+
+ private:
+  std::map<ComponentId, std::string> names_;
+  std::map<std::string, ComponentId, std::less<>> ids_;
+};
+
 class ComponentRegistry {
  public:
   // Registers T under `name`. Refused if the name or the type is there already.
@@ -115,8 +144,8 @@ class ComponentRegistry {
   ComponentSet unknown_of(const ComponentSet& set) const;
 
   // The name of an id, registered or adopted; empty if it is neither.
-  std::string_view name_of(ComponentId id) const;
-  std::optional<ComponentId> id_of(std::string_view name) const;
+  std::string_view name_of(ComponentId id) const { return names_.name_of(id); }
+  std::optional<ComponentId> id_of(std::string_view name) const { return names_.id_of(name); }
 
   // Takes over the ids a save uses: names in the table get the id they have there, all
   // others keep theirs or, if it is taken, get one that is free. Call it before the first
@@ -124,10 +153,8 @@ class ComponentRegistry {
   // registered are remembered. corruption, and no change, if `table` is not what table()
   // makes.
   Status adopt_table(const Bytes& table);
-  // Which name has which id, to be saved as the global kComponentTable. As bytes: u8
-  // version (1), varint count, then for each name, by rising id: varint id, varint size
-  // of the name, the name.
-  Bytes table() const;
+  // Which name has which id, to be saved as the global kComponentTable: ComponentNames as bytes.
+  Bytes table() const { return names_.encode(); }
 
  private:
   using Encode = std::function<Result<Bytes>(const void*)>;
@@ -144,9 +171,7 @@ class ComponentRegistry {
   Result<std::any> get_value(const ComponentSet& set, std::type_index type) const;
 
   std::map<std::type_index, Type> types_;
-  // Registered and adopted names; ids count from 1.
-  std::map<std::string, ComponentId, std::less<>> ids_;
-  std::map<ComponentId, std::string> names_;
+  ComponentNames names_;  // registered and adopted
 };
 
 }  // namespace varve
