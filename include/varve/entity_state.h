@@ -55,6 +55,8 @@ class EntityState {
   // invalid_argument once all 2^32 - 1 indexes live.
   Result<EntityId> next_entity() const;
 
+  // Whether apply() would take it.
+  Status check(const TickMutations& mutations) const;
   // Applies a tick's entities, singletons, players and globals; chunks are not kept here.
   // Refused, and nothing changed: an entity of an older generation than its index has, a mutation of one
   // that does not live. A tick that was applied before changes nothing.

@@ -45,6 +45,9 @@ struct StorageConfig {
   std::uint64_t history_ticks = 72'000;
   // And at most so many segments, if it is not 0: older ones go as soon as a snapshot covers them.
   std::size_t max_wal_segments = 0;
+  // If the log is damaged before its end: go on from the last tick that can be told. What the log had is kept beside it.
+  // Without this such a journal is not opened.
+  bool accept_damage = false;
 };
 
 using SnapshotId = std::uint64_t;
@@ -95,6 +98,8 @@ class StorageEngine {
   // Of the latest tick, durable when it returns; the policy makes them by itself in the background.
   virtual Result<SnapshotId> create_snapshot() = 0;
   virtual std::vector<SnapshotMeta> snapshots() const = 0;
+  // Why the last one in the background was not made; nothing is lost by it but time. nullopt if it was.
+  virtual std::optional<Error> snapshot_problem() const = 0;
 
   // Removes history before `tick`: whole segments that a snapshot covers, and snapshots nothing needs any more.
   virtual Status truncate_before(std::uint64_t tick) = 0;

@@ -79,7 +79,9 @@ class TickLog {
   using Visit = std::function<Result<bool>(std::uint64_t tick, const Bytes& payload)>;
   virtual Status read(std::uint64_t from, std::uint64_t to, const Visit& visit) const = 0;
 
-  // Removes segments all of whose entries are before `tick`. Their files may be used again for new ones.
+  // Whether there are segments all of whose entries are before `tick`.
+  virtual bool can_truncate_before(std::uint64_t tick) const = 0;
+  // Removes them. Their files may be used again for new ones.
   virtual Status truncate_before(std::uint64_t tick) = 0;
 
   // Makes everything durable, leaves the mark of a clean close, lets go.

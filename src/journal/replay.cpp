@@ -1,0 +1,63 @@
+#include "journal/replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/try.h"
+
+namespace varve::journal {
+namespace {
+
+Error truncated(const History& history, std::uint64_t tick) {
+  if (!history.log_base) return not_found(fmt::format("history truncated: nothing is left of tick {}", tick));
+  return not_found(fmt::format("history truncated: tick {} is gone, the oldest is {}", tick, *history.log_base));
+}
+
+// The newest good snapshot that the log leads on from to `tick`. False if there is none.
+Result<bool> take_snapshot(const History& history, std::uint64_t tick, Replayed& out) {
+  for (auto at = history.snapshots.rbegin(); at != history.snapshots.rend(); ++at) {
+    if (at->tick > tick) continue;
+    // Before the log they are single moments.
+    const bool is_alone = history.log_base && at->tick < *history.log_base;
+    if (is_alone && at->tick != tick) break;
+    auto snapshot = history.store.get(at->tick);
+    if (snapshot) {
+      out.state = std::move(snapshot->state);
+      out.tick = at->tick;
+      return true;
+    }
+    if (snapshot.error().code() != ErrorCode::corruption) return snapshot.error();
+    out.problems.push_back(snapshot.error());
+  }
+  return false;
+}
+
+}  // namespace
+
+Status replay(const History& history, std::uint64_t tick, Replayed& out) {
+  VARVE_ASSIGN(const bool has_snapshot, take_snapshot(history, tick, out));
+  const auto first = history.log.first_tick();
+  if (!has_snapshot) {
+    if (!out.problems.empty() && history.log_base) {
+      return corruption(fmt::format("no snapshot tick {} could be told from is whole: {}", tick, out.problems.front().message()));
+    }
+    if (history.log_base || !first || tick < *first) return truncated(history, tick);
+  }
+  if (!first || out.tick == tick) return {};
+  // Ticks that changed nothing are not there.
+  const std::uint64_t from = std::max(out.tick ? *out.tick + 1 : 0, *first);
+  if (from > tick) return {};
+  return history.log.read(from, tick + 1, [&](std::uint64_t at, const Bytes& payload) -> Result<bool> {
+    const auto in_tick = [&](const Error& error) { return error.with_context(fmt::format("tick {}", at)); };
+    const auto mutations = decode_mutations(payload);
+    if (!mutations) return in_tick(mutations.error());
+    if (const Status applied = out.state.apply(*mutations); !applied) {
+      return corruption(in_tick(applied.error()).message());
+    }
+    out.tick = at;
+    return true;
+  });
+}
+
+}  // namespace varve::journal

@@ -1,0 +1,32 @@
+// The state of a past tick, from a snapshot and the log behind it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "journal/snapshot_store.h"
+#include "journal/tick_log.h"
+
+namespace varve::journal {
+
+// What there is to go by.
+struct History {
+  const SnapshotStore& store;
+  const TickLog& log;
+  std::vector<SnapshotMeta> snapshots;  // by rising tick
+  // Where the log goes on from; nullopt if it has its beginning.
+  std::optional<std::uint64_t> log_base;
+};
+
+struct Replayed {
+  EntityState state;
+  std::optional<std::uint64_t> tick;  // the last that went into it
+  std::vector<Error> problems;        // snapshots that could not be used
+};
+
+// The state after `tick`. A snapshot that is damaged is a problem, and the one before it is taken. not_found if the tick lies
+// before the history. If the log is damaged on the way, `out` has the state up to there.
+Status replay(const History& history, std::uint64_t tick, Replayed& out);
+
+}  // namespace varve::journal
