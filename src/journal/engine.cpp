@@ -108,6 +108,7 @@ class Engine final : public StorageEngine {
   Status open_parts();
   Result<std::unique_ptr<TickLog>> open_log() const;
   Status load_state();
+  Status go_on_without_log(std::optional<std::uint64_t>& latest);
   Status set_damage_aside(const Replayed& good);
   Status check_components(const TickMutations& mutations) const;
   Status log_tick(std::uint64_t tick, const TickMutations& mutations);
@@ -194,9 +195,12 @@ Status Engine::open_parts() {
 
 Status Engine::load_state() {
   std::optional<std::uint64_t> latest = log_->latest_tick();
-  // A log that was lost or set aside leaves what the snapshots have.
-  if (!snapshots_.empty() && (!latest || *latest < snapshots_.back().tick)) latest = snapshots_.back().tick;
+  if (!snapshots_.empty() && (!latest || *latest < snapshots_.back().tick)) VARVE_TRY(go_on_without_log(latest));
   if (!latest) return {};
+  if (!log_base_ && log_->first_segment_id().value_or(1) != 1) {
+    return corruption(fmt::format("{}: the log begins with segment {}; the ones before it are missing, and were not cut: "
+                                  "bring them back", path_, *log_->first_segment_id()));
+  }
   Replayed replayed;
   const Status told = replay(history(), *latest, replayed);
   report_.problems.insert(report_.problems.end(), replayed.problems.begin(), replayed.problems.end());
@@ -214,6 +218,22 @@ Status Engine::load_state() {
   latest_tick_ = latest;
   snapshot_tick_ = snapshots_.empty() ? 0 : snapshots_.back().tick;
   snapshot_log_size_ = log_->sizes().entry_bytes;
+  return {};
+}
+
+// A log is durable up to every snapshot, so that one that ends before the last has lost ticks, or all. What was between
+// two snapshots cannot be told any more, and must not be made up of what is left.
+Status Engine::go_on_without_log(std::optional<std::uint64_t>& latest) {
+  const std::uint64_t tick = snapshots_.back().tick;
+  if (log_base_ != tick) {
+    report_.problems.push_back(corruption(
+        fmt::format("{}: the log ends {}, before the snapshot of tick {}: what was before that is lost but for its "
+                    "snapshots",
+                    path_, latest ? fmt::format("at tick {}", *latest) : "before it begins", tick)));
+    VARVE_TRY(store_->set_log_base(tick));
+    log_base_ = tick;
+  }
+  latest = tick;
   return {};
 }
 
@@ -489,8 +509,6 @@ Status Engine::retain() {
 }
 
 Status Engine::cut_log(std::uint64_t base) {
-  const std::lock_guard log_lock(log_mutex_);
-  VARVE_TRY(check_open());
   {
     const std::lock_guard lock(mutex_);
     if (log_base_ && *log_base_ >= base) return {};
@@ -504,6 +522,8 @@ Status Engine::cut_log(std::uint64_t base) {
     const std::lock_guard lock(mutex_);
     log_base_ = base;
   }
+  const std::lock_guard log_lock(log_mutex_);
+  VARVE_TRY(check_open());
   return log_->truncate_before(base + 1);
 }
 

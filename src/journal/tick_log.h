@@ -58,6 +58,8 @@ class TickLog {
 
   virtual const TickLogReport& report() const = 0;
   virtual std::optional<std::uint64_t> first_tick() const = 0;
+  // Segments are numbered from 1 on: a log that was never cut begins with that. nullopt if there is none.
+  virtual std::optional<std::uint64_t> first_segment_id() const = 0;
   virtual std::optional<std::uint64_t> latest_tick() const = 0;
   virtual std::optional<std::uint64_t> durable_tick() const = 0;
   struct Sizes {
