@@ -16,7 +16,10 @@
 // Thread safety: none of its own.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -41,12 +44,21 @@ constexpr std::uint32_t entity_index(EntityId entity) noexcept {
 constexpr std::uint32_t entity_generation(EntityId entity) noexcept {
   return static_cast<std::uint32_t>(entity >> 32);
 }
+// What lists of entities rise by: the index, then the generation. Neighbours in a list are neighbours
+// in memory however old they are, and their numbers differ by little.
+constexpr std::uint64_t entity_order(EntityId entity) noexcept { return std::rotl(entity, 32); }
 
 // The component of entities that are bytes as a whole; registries count from 1.
 inline constexpr ComponentId kWholeEntity = 0;
 
 // Whose doing a mutation is: a number in the tick's list of authors, counted from 1. 0: nobody's.
 using AuthorIndex = std::uint32_t;
+
+struct ComponentValue {
+  ComponentId component = 0;
+  Bytes value = {};
+  friend bool operator==(const ComponentValue&, const ComponentValue&) = default;
+};
 
 struct DespawnMutation {
   EntityId entity = 0;
@@ -56,7 +68,7 @@ struct DespawnMutation {
 struct SpawnMutation {
   EntityId entity = 0;
   std::optional<ChunkPos> chunk = {};  // the chunk that has it; entities may be nowhere
-  ComponentSet components = {};
+  std::vector<ComponentValue> components = {};  // by rising id, none twice
   AuthorIndex author = 0;
   friend bool operator==(const SpawnMutation&, const SpawnMutation&) = default;
 };
@@ -112,13 +124,14 @@ struct NamedMutation {
   friend bool operator==(const NamedMutation&, const NamedMutation&) = default;
 };
 
-// Applied in the order of the fields. Each list is sorted by what it is about (entities by id, then
-// component; chunks by position; names) and has at most one mutation of it; edits of one chunk keep
-// the order in which they were made.
+// Applied in the order of the fields. Each list rises by what it is about and has at most one mutation
+// of it: entities by entity_order(); removals and inserts by component, then entity; chunks by position;
+// authors, players and globals by name. Edits of one chunk keep the order in which they were made.
 struct TickMutations {
-  std::vector<std::string> authors;
+  std::vector<std::string> authors;  // each has done something
   std::vector<DespawnMutation> despawns;
-  // Came and went within the tick. Nobody saw them, but their numbers are used up.
+  // Came and went within the tick. Nobody saw them, but their numbers are used up; of an index the
+  // last one says it for those before.
   std::vector<EntityId> passing;
   std::vector<SpawnMutation> spawns;
   std::vector<RemovalMutation> removals;
@@ -140,10 +153,11 @@ struct TickMutations {
 
 // As in the log: docs/formats/rgb_wal_v1.md#mutations. Refuses what is not in order, as invalid_argument.
 Result<Bytes> encode_mutations(const TickMutations& mutations);
-// corruption for what encode_mutations() did not make.
+// corruption for what encode_mutations() did not make; unsupported for a later version of it.
 Result<TickMutations> decode_mutations(const Bytes& data);
 
-// Gathers a tick.
+// Gathers a tick. What makes no sense, such as an insert into an entity that went before, is kept as it
+// was noted, so that whoever applies the tick says so.
 class TickRecorder {
  public:
   // Who does what follows, until it is called again. Empty: nobody.
@@ -167,7 +181,46 @@ class TickRecorder {
   TickMutations take();
 
  private:
-  // H1: as it needs.
+  // Notes stay in the order in which they came; take() sorts them out. To note something is then an append,
+  // and nothing is searched while the game runs.
+  struct EntityNote {
+    enum class Kind : std::uint8_t { spawn, despawn, move };
+    EntityId entity = 0;
+    std::optional<ChunkPos> chunk = {};
+    AuthorIndex author = 0;
+    Kind kind = Kind::spawn;
+  };
+  struct ComponentNote {
+    EntityId entity = 0;
+    ComponentId component = 0;
+    AuthorIndex author = 0;
+    std::size_t entity_note_count = 0;  // those before it
+    std::optional<Bytes> value = {};    // nullopt removes
+  };
+  struct PutNote {
+    ChunkPut put = {};
+    std::size_t edit_count = 0;  // those before it
+  };
+  // Which notes of an entity still count, and where they go.
+  struct Life;
+
+  AuthorIndex author();
+  std::vector<Life> take_entities(TickMutations& out);
+  void take_components(const std::vector<Life>& lives, TickMutations& out);
+  void take_chunks(TickMutations& out);
+  void take_authors(TickMutations& out);
+
+  std::string author_name_;
+  AuthorIndex author_ = 0;  // 0 also for one who has done nothing in this tick yet
+  std::map<std::string, AuthorIndex, std::less<>> authors_;
+  std::vector<EntityNote> entity_notes_;
+  std::vector<ComponentNote> component_notes_;
+  std::vector<SingletonMutation> singletons_;
+  std::vector<ChunkImage> images_;
+  std::vector<PutNote> puts_;
+  std::vector<ChunkEdit> edits_;
+  std::vector<NamedMutation> players_;
+  std::vector<NamedMutation> globals_;
 };
 
 }  // namespace varve

@@ -1,0 +1,30 @@
+// What encoder and decoder of a tick agree on: docs/formats/rgb_wal_v1.md#mutations. Keep it and that
+// page in step.
+#pragma once
+
+#include <cstdint>
+
+namespace varve::journal {
+
+inline constexpr std::uint8_t kMutationsVersion = 1;
+
+// In the order in which they are written. A section without mutations is not there.
+enum class Section : std::uint8_t {
+  authors = 1,
+  despawns,
+  passing,
+  spawns,
+  removals,
+  inserts,
+  moves,
+  singletons,
+  images,
+  puts,
+  edits,
+  players,
+  globals,
+};
+// Set in the number of a section that ends with a column of authors.
+inline constexpr std::uint8_t kHasAuthors = 0x80;
+
+}  // namespace varve::journal
