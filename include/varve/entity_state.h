@@ -70,6 +70,8 @@ class EntityState {
   // invalid_argument once all 2^32 - 1 indexes are taken; an index is given up after its last generation.
   Result<EntityId> next_entity() const;
 
+  // Whether apply() would take it.
+  Status check(const TickMutations& mutations) const;
   // Applies a tick's entities, singletons, players and globals; chunks are not kept here. A tick that was
   // applied before changes nothing.
   // invalid_argument, and nothing changed: lists out of order; a spawn at an index where another one lives, or

@@ -197,9 +197,8 @@ Status Engine::load_state() {
   std::optional<std::uint64_t> latest = log_->latest_tick();
   if (!snapshots_.empty() && (!latest || *latest < snapshots_.back().tick)) VARVE_TRY(go_on_without_log(latest));
   if (!latest) return {};
-  if (!log_base_ && log_->first_segment_id().value_or(1) != 1) {
-    return corruption(fmt::format("{}: the log begins with segment {}; the ones before it are missing, and were not cut: "
-                                  "bring them back", path_, *log_->first_segment_id()));
+  if (!log_base_ && log_->begins_cut()) {
+    return corruption(fmt::format("{}: the first segments of the log are missing, and nobody cut them off: bring them back", path_));
   }
   Replayed replayed;
   const Status told = replay(history(), *latest, replayed);
@@ -318,7 +317,7 @@ Status Engine::check_components(const TickMutations& mutations) const {
     return check(id);
   };
   for (const SpawnMutation& spawn : mutations.spawns) {
-    for (const auto& [id, value] : spawn.components) VARVE_TRY(check_next(id));
+    for (const ComponentValue& each : spawn.components) VARVE_TRY(check_next(each.component));
   }
   for (const RemovalMutation& removal : mutations.removals) VARVE_TRY(check_next(removal.component));
   for (const InsertMutation& insert : mutations.inserts) VARVE_TRY(check_next(insert.component));

@@ -132,10 +132,16 @@ void assign(const MapEdit& edit, PersistentMap<Key, Bytes>& map, const Key& key,
 
 }  // namespace
 
-Status EntityState::apply(const TickMutations& m) {
+Status EntityState::check(const TickMutations& m) const {
   return or_out_of_memory([&]() -> Status {
     VARVE_TRY(journal::check_mutations(m));
-    VARVE_TRY(TickCheck(parts().pages, m).run());
+    return TickCheck(parts().pages, m).run();
+  });
+}
+
+Status EntityState::apply(const TickMutations& m) {
+  return or_out_of_memory([&]() -> Status {
+    VARVE_TRY(check(m));
     Parts& parts = parts_to_change();
     for (const DespawnMutation& despawn : m.despawns) parts.despawn(despawn.entity);
     for (const EntityId entity : m.passing) {

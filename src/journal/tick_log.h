@@ -5,15 +5,19 @@
 // 1. Ticks rise strictly, in each segment and from one to the next. A tick that is left out changed
 //    nothing.
 // 2. What append() and sync() acknowledged as durable survives any crash; of the rest a prefix does.
-// 3. A sector that holds something durable is not written again. With alignment each synced group of
-//    entries begins on a boundary; the first group begins behind the header's sector.
-// 4. A segment begins when all before it is durable. Entries of an earlier segment at or behind a later one's
-//    first tick were given up (a sync of them failed) and are not read.
-// 5. A bad entry in the last segment with nothing valid behind is a torn tail: it is cut and reported. Anywhere
-//    else it is corruption, and so is a tail that ends before the tick a clean close left a mark of.
+//    What append() accepted survives the end of the process.
+// 3. A sector that holds something durable is not written again: what follows a sync begins on a
+//    boundary.
+// 4. A segment is written by one opening of the log, and has a name when its first entries are
+//    durable and all before them is. It names the last tick before it and who holds that one: entries
+//    of earlier segments behind that tick were given up (a sync of them failed) and are not read.
+// 5. A bad entry at the end of the last segment is a torn tail, is cut and reported, unless something
+//    behind it was written when it was durable. Then, and anywhere else, it is corruption, and so is a
+//    log that ends before the tick a clean close left a mark of.
 //
 // Thread safety: append(), sync(), truncate_before() and close() by one thread at a time; reading by any,
-// meanwhile too. A thread of the log makes the next segment ready and syncs what waits for its time.
+// meanwhile too, but not during close(). A thread of the log makes files ready and syncs what waits for its
+// time; append() does not wait for such a sync.
 #pragma once
 
 #include <cstdint>
@@ -35,37 +39,49 @@ struct TickLogOptions {
   Durability durability = {.kind = Durability::Kind::every_ms, .interval_ms = 50};
   CompressionId compression = CompressionId::lz4;
   std::uint64_t segment_size = std::uint64_t{64} << 20;
-  // Where synced groups begin: a power of two up to 4096. 0: 512 if each tick is synced, else 1.
-  std::uint32_t alignment = 0;
+  // What follows a sync begins at a multiple of this: 512, the sector of most disks, to 4096, a power
+  // of two.
+  std::uint32_t alignment = 512;
+  // Zeros are written at most so far ahead of the entries, so that a synced append changes bytes and
+  // not the size of a file. It begins with less and grows with the segment.
+  std::uint64_t prepared_size = std::uint64_t{4} << 20;
+  // What is not durable is kept in memory, in case a sync fails. So no more than about so much may
+  // wait for one, whatever the durability.
+  std::uint64_t unsynced_size_max = std::uint64_t{8} << 20;
   // Off for tests that want everything inside the calls, in one order.
   bool background = true;
 };
 
 // What opening found.
 struct TickLogReport {
-  std::optional<std::uint64_t> cut_after;  // a torn tail was cut behind this tick
-  std::vector<Error> problems;             // damage; what is behind it in that segment is not read
+  // open() alone: an entry behind this tick was not whole and is not there any more.
+  std::optional<std::uint64_t> cut_after;
+  // Damage. If it is at the end, latest_tick() is the last tick before it. Whoever goes on from a
+  // state of a later tick, say a snapshot's, appends that tick's successor next, if need be without
+  // anything in it: what lies between is lost, and reading it is corruption for ever.
+  std::vector<Error> problems;
 };
 
 class TickLog {
  public:
-  // Opens the log in `dir`, or makes it. `busy` if another process writes it.
+  // Opens the log in `dir`, or makes it. `busy` if another process writes it. Everything that is
+  // found is durable when this returns: what may not have been is written once more.
   static Result<std::unique_ptr<TickLog>> open(Vfs& vfs, std::string_view dir,
                                                const TickLogOptions& options);
-  // To look at it, while another process writes it or not. Writes nothing.
+  // To look at it, while another process writes it or not: as it is now. Writes nothing.
   static Result<std::unique_ptr<TickLog>> open_to_read(Vfs& vfs, std::string_view dir);
   virtual ~TickLog() = default;
 
   virtual const TickLogReport& report() const = 0;
   virtual std::optional<std::uint64_t> first_tick() const = 0;
-  // Segments are numbered from 1 on: a log that was never cut begins with that. nullopt if there is none.
-  virtual std::optional<std::uint64_t> first_segment_id() const = 0;
+  // Whether segments before the first were cut off, or are missing.
+  virtual bool begins_cut() const = 0;
   virtual std::optional<std::uint64_t> latest_tick() const = 0;
   virtual std::optional<std::uint64_t> durable_tick() const = 0;
   struct Sizes {
     std::uint64_t segment_count = 0;
-    std::uint64_t entry_bytes = 0;   // in use, headers and padding included
-    std::uint64_t stored_size = 0;   // of all files
+    std::uint64_t entry_bytes = 0;  // in use, headers and padding included
+    std::uint64_t stored_size = 0;  // of the segments' files
   };
   virtual Sizes sizes() const = 0;
 
@@ -83,10 +99,11 @@ class TickLog {
 
   // Whether there are segments all of whose entries are before `tick`.
   virtual bool can_truncate_before(std::uint64_t tick) const = 0;
-  // Removes them. Their files may be used again for new ones.
+  // Removes them, but never the last. A file may be used again.
   virtual Status truncate_before(std::uint64_t tick) = 0;
 
-  // Makes everything durable, leaves the mark of a clean close, lets go.
+  // Makes everything durable, leaves the mark of a clean close, lets go. Without it, what was not
+  // durable is at the system's mercy.
   virtual Status close() = 0;
 };
 

@@ -74,10 +74,9 @@ class EngineSession final : public crash::Session {
   }
   static crash::Records records_of(const EntityState& state) {
     crash::Records records;
-    state.for_each_global([&](std::string_view name, const Bytes& data) {
+    for (auto& [name, data] : state.globals()) {
       if (name != kTickGlobal) records.emplace(name, data);
-      return true;
-    });
+    }
     return records;
   }
 

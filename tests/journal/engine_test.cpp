@@ -184,20 +184,20 @@ TEST_F(Engine, ComponentsHaveNamesThatStay) {
   EXPECT_NE(position, health);
   EXPECT_EQ(engine_->register_component("position").value(), position);
   TickRecorder recorder;
-  recorder.spawn(make_entity(0, 0));
-  recorder.insert(make_entity(0, 0), 77, Bytes::copy_of("?"));
+  recorder.spawn(make_entity(1, 0));
+  recorder.insert(make_entity(1, 0), 77, Bytes::copy_of("?"));
   const Status refused = engine_->commit_tick(1, recorder.take());
   EXPECT_EQ(refused.error().code(), ErrorCode::invalid_argument);
   EXPECT_NE(refused.error().message().find("77"), std::string::npos) << refused.error().message();
   EXPECT_EQ(engine_->latest_tick(), std::nullopt);
   EXPECT_EQ(engine_->state().entity_count(), 0u);
-  recorder.spawn(make_entity(0, 0));
-  recorder.insert(make_entity(0, 0), health, Bytes::copy_of("20"));
+  recorder.spawn(make_entity(1, 0));
+  recorder.insert(make_entity(1, 0), health, Bytes::copy_of("20"));
   ASSERT_TRUE(engine_->commit_tick(1, recorder.take()));
   drop();
   open();
   EXPECT_EQ(engine_->component_id("health"), health);
-  EXPECT_EQ(engine_->state().component(make_entity(0, 0), health)->text(), "20");
+  EXPECT_EQ(as_text(engine_->state().component(make_entity(1, 0), health).value()), "20");
 }
 
 TEST_F(Engine, WhatTheStateRefusesIsNotLogged) {
