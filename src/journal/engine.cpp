@@ -35,13 +35,13 @@ CompressionId compression_of(LogCompression compression) {
   return CompressionId::lz4;
 }
 
-// Makes a folder and its name durable.
+// A folder whose name is not durable when it returns an error is made anew the next time: a sync that failed is no
+// good a second time.
 Status make_folder(Vfs& vfs, const std::string& path) {
   VARVE_ASSIGN(const bool is_there, vfs.exists(path));
   if (is_there) return {};
   VARVE_TRY(vfs.create_dir(path));
   Status synced = vfs.sync_dir(path_parent(path));
-  // Only making it anew can make its name durable then.
   if (!synced) (void)vfs.remove_dir(path);
   return synced;
 }
@@ -182,6 +182,8 @@ Status Engine::open_parts() {
   options.seed = options_.seed;
   VARVE_ASSIGN(auto backend, log::open_log(vfs_, path_join(path_, kSnapshotFolder), std::move(options)));
   report_.problems = backend->open_report().problems;
+  // Whoever made the folder may not have got as far as its name. Nothing was promised to anybody then.
+  if (backend->sequence() == 0) VARVE_TRY(vfs_.sync_dir(path_parent(path_)));
   VARVE_ASSIGN(store_, SnapshotStore::open(std::move(backend)));
   VARVE_ASSIGN(names_, store_->names());
   VARVE_ASSIGN(snapshots_, store_->list());
@@ -373,7 +375,7 @@ Result<EntityState> Engine::recover(std::uint64_t tick) const {
                                              : fmt::format("tick {} has not come yet: there is none", tick));
       }
       if (tick == *latest_tick_) return state_;
-      from = history();
+      from.emplace(history());
     }
     Replayed replayed;
     VARVE_TRY(replay(*from, tick, replayed));

@@ -75,7 +75,7 @@ TEST(EngineCrash, NeverSyncedUnlessAsked) { sweep("no syncs", {.kind = Durabilit
 TEST(EngineCrash, EveryOperationFails) {
   EngineSubject subject(small({.kind = Durability::Kind::every_commit}));
   const auto result = crash::sweep_io_errors(
-      subject, workload(7, 6),
+      subject, workload(5, 6),
       {.seed = 6,
        .limits = {.all_subsets_atom_count = 2, .position_count_max = 2, .sample_count = 1, .garbage_count_max = 1}});
   std::cout << result.summary() << "\n";

@@ -128,7 +128,9 @@ void live(std::uint64_t seed) {
       ASSERT_TRUE(state) << at << ": " << state.error().message();
       ASSERT_EQ(state->digest(), std::prev(digests.upper_bound(at))->second) << "tick " << at;
     }
-    if (player.below(2) == 0) ASSERT_TRUE(engine.close());
+    if (player.below(2) == 0) {
+      ASSERT_TRUE(engine.close());
+    }
   }
 }
 
