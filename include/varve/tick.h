@@ -128,21 +128,21 @@ struct NamedMutation {
 // of it: entities by entity_order(); removals and inserts by component, then entity; chunks by position;
 // authors, players and globals by name. Edits of one chunk keep the order in which they were made.
 struct TickMutations {
-  std::vector<std::string> authors;  // each has done something
-  std::vector<DespawnMutation> despawns;
+  std::vector<std::string> authors = {};  // each has done something
+  std::vector<DespawnMutation> despawns = {};
   // Came and went within the tick. Nobody saw them, but their numbers are used up; of an index the
   // last one says it for those before.
-  std::vector<EntityId> passing;
-  std::vector<SpawnMutation> spawns;
-  std::vector<RemovalMutation> removals;
-  std::vector<InsertMutation> inserts;
-  std::vector<MoveMutation> moves;
-  std::vector<SingletonMutation> singletons;
-  std::vector<ChunkImage> images;
-  std::vector<ChunkPut> puts;
-  std::vector<ChunkEdit> edits;
-  std::vector<NamedMutation> players;
-  std::vector<NamedMutation> globals;
+  std::vector<EntityId> passing = {};
+  std::vector<SpawnMutation> spawns = {};
+  std::vector<RemovalMutation> removals = {};
+  std::vector<InsertMutation> inserts = {};
+  std::vector<MoveMutation> moves = {};
+  std::vector<SingletonMutation> singletons = {};
+  std::vector<ChunkImage> images = {};
+  std::vector<ChunkPut> puts = {};
+  std::vector<ChunkEdit> edits = {};
+  std::vector<NamedMutation> players = {};
+  std::vector<NamedMutation> globals = {};
 
   // Without images, which change nothing; the components of a spawn count as inserts.
   std::size_t count() const noexcept;
