@@ -10,7 +10,8 @@
 namespace varve::journal {
 namespace {
 
-// A reader's listing may be out of date when it opens what it names; it lists again.
+// What a reader listed may be out of date when it opens it: it tries again, and so it does before it
+// calls something damaged that may only be changing.
 constexpr int kReaderAttempts = 8;
 // And what it finds bad may be half written.
 constexpr int kReaderScans = 16;
@@ -20,6 +21,8 @@ class Recovery {
   Recovery(const WalFiles& files, bool writes) : files_(files), writes_(writes) {}
 
   Result<Recovered> run() {
+    // In this order: a writer beside us changes the mark before it removes anything.
+    VARVE_ASSIGN(ids_, files_.list());
     VARVE_TRY(read_mark());
     VARVE_TRY(read_headers());
     VARVE_TRY(build_chain());
@@ -36,12 +39,12 @@ class Recovery {
       return {};
     }
     if (mark.error().code() != ErrorCode::corruption) return mark.error();
+    is_mark_lost_ = true;
     problem(mark.error());
     return {};
   }
 
   Status read_headers() {
-    VARVE_ASSIGN(ids_, files_.list());
     for (const std::uint64_t id : ids_) {
       found_.next_segment_id = std::max(found_.next_segment_id, id + 1);
       if (id < found_.mark.oldest_segment_id) continue;
@@ -90,10 +93,11 @@ class Recovery {
         at = std::make_reverse_iterator(std::next(named));
         continue;
       }
-      // Segments are removed from the beginning: with older ones there, or said to be, it is a hole.
+      // The mark says which were removed. Without it that is believed where none is older.
       at = std::make_reverse_iterator(segments_.lower_bound(previous->segment_id));
-      const bool is_removed = previous->segment_id < found_.mark.oldest_segment_id ||
-                              (at == segments_.rend() && found_.mark.oldest_segment_id == 0);
+      const bool is_removed =
+          previous->segment_id < found_.mark.oldest_segment_id ||
+          (is_mark_lost_ && at == segments_.rend() && !bad_.contains(previous->segment_id));
       if (is_removed) break;
       VARVE_TRY(note_hole(*segment, at == segments_.rend() ? nullptr : at->second));
     }
@@ -227,6 +231,7 @@ class Recovery {
 
   const WalFiles& files_;
   const bool writes_;
+  bool is_mark_lost_ = false;
   std::vector<std::uint64_t> ids_;
   std::map<std::uint64_t, SegmentRef> segments_;
   std::map<std::uint64_t, Error> bad_;
@@ -238,8 +243,9 @@ class Recovery {
 Result<Recovered> recover_wal(const WalFiles& files, bool writes) {
   for (int attempt = 1;; ++attempt) {
     auto found = Recovery(files, writes).run();
-    const bool is_gone = !found && found.error().code() == ErrorCode::not_found;
-    if (writes || !is_gone || attempt == kReaderAttempts) return found;
+    const bool is_sure = found ? found->report.problems.empty()
+                               : found.error().code() != ErrorCode::not_found;
+    if (writes || is_sure || attempt == kReaderAttempts) return found;
   }
 }
 

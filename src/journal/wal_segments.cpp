@@ -73,6 +73,10 @@ std::optional<std::uint64_t> SegmentList::latest_tick() const {
 
 std::optional<std::uint64_t> SegmentList::durable_tick() const {
   const std::lock_guard lock(mutex_);
+  // A tick may be durable a moment before it is shown.
+  if (durable_tick_ && !segments_.empty()) {
+    return std::min(*durable_tick_, segments_.back()->last_tick);
+  }
   return durable_tick_;
 }
 

@@ -12,6 +12,8 @@ namespace varve::journal {
 namespace {
 
 constexpr std::uint32_t kUntriedCountMax = 15;
+// Less hardly ever becomes smaller, and says nothing about the rest.
+constexpr std::size_t kCompressedSizeMin = 32;
 
 }  // namespace
 
@@ -65,13 +67,16 @@ Status WalWriter::append(std::uint64_t tick, ByteView payload) {
 }
 
 void WalWriter::add_pending(std::uint64_t tick, ByteView payload) {
-  const bool tries = options_.compression != CompressionId::none && untried_left_ == 0;
+  const bool may_help =
+      options_.compression != CompressionId::none && payload.size() >= kCompressedSizeMin;
+  const bool tries = may_help && untried_left_ == 0;
   const EntryHeader header{.begins_group = group_begins_,
                            .is_behind_durable = group_begins_ && !is_syncing_,
                            .tick = tick};
   pending_.add(header, payload, compression(options_.compression), tries);
+  if (!may_help) return;
   if (!tries) {
-    if (untried_left_ != 0) --untried_left_;
+    --untried_left_;
     return;
   }
   const bool helped = !pending_.entries().back().header.is_stored;

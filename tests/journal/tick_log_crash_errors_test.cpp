@@ -13,9 +13,9 @@ using crash::Workload;
 using journal::TickLogOptions;
 
 // Each of the many runs is crashed at every point, so that few states of each must do.
-constexpr crash::SweepOptions kFewStates{.limits = {.all_subsets_atom_count = 2,
-                                                    .position_count_max = 2,
-                                                    .sample_count = 2,
+constexpr crash::SweepOptions kFewStates{.limits = {.all_subsets_atom_count = 1,
+                                                    .position_count_max = 1,
+                                                    .sample_count = 1,
                                                     .garbage_count_max = 1}};
 
 void expect_sound(std::string_view what, const crash::IoErrorResult& result,
