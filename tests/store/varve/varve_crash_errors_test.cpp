@@ -43,11 +43,11 @@ TEST(VarveCrashErrors, EveryOperationOfACommit) {
 TEST(VarveCrashErrors, EveryOperationOfACommitThatShares) {
   crash::StoreCrashSubject save(open_or_create_sharing_save);
   const crash::Start start =
-      start_after(save, {{.changes = {{"chunk:1,1", noise(600, 1)}, {"chunk:2,2", noise(600, 1)}}},
-                         {.changes = {{"chunk:5,5", noise(600, 2)}}}});
-  const Workload workload = {{.changes = {{"chunk:1,1", noise(600, 2)},
+      start_after(save, {{.changes = {{"chunk:1,1", noise(200, 1)}, {"chunk:2,2", noise(200, 1)}}},
+                         {.changes = {{"chunk:5,5", noise(200, 2)}}}});
+  const Workload workload = {{.changes = {{"chunk:1,1", noise(200, 2)},
                                           {"chunk:2,2", std::nullopt},
-                                          {"chunk:3,3", noise(600, 2)}}}};
+                                          {"chunk:3,3", noise(200, 2)}}}};
   expect_sound("errors of sharing", crash::sweep_io_errors(save, workload, kFewStates, start), 50);
 }
 
