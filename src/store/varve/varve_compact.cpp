@@ -207,7 +207,7 @@ Status VarveStore::encode_record_anew(const RecordReader& reader, const SaveTabl
                          ? tables.generators().number_of(generator->id())
                          : std::nullopt;
   if (known) {
-    if (auto generated = generator->generate(*pos)) {
+    if (auto generated = generate_guarded(*generator, *pos)) {
       made = *std::move(generated);
       base = {.generator_number = *known, .payload = made};
     }

@@ -51,6 +51,15 @@ TEST(VarveCrashErrors, EveryOperationOfACommitThatShares) {
   expect_sound("errors of sharing", crash::sweep_io_errors(save, workload, kFewStates, start), 50);
 }
 
+// The next process goes on in what it sees, and what it commits there must not hang on a name that
+// the one before did not live to make durable.
+TEST(VarveCrashErrors, ProcessesThatAreKilled) {
+  crash::StoreCrashSubject save(open_or_create_save);
+  crash::SweepOptions options = kFewStates;
+  options.state_every = 3;
+  expect_sound("killed", crash::sweep_killed_processes(save, kCommits, options), 80);
+}
+
 TEST(VarveCrashErrors, EveryOperationOfMakingASave) {
   FolderSubject folder;
   expect_sound("errors of making",
