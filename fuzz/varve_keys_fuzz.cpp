@@ -1,9 +1,11 @@
-// Invariants checked: no key, place, header or generator reads out of bounds, and what decodes is
-// written the same again. The first byte picks the decoder; the rest is what it gets.
+// Invariants checked: no key, place, header, generator, reference or count reads out of bounds, and
+// what decodes is written the same again. The first byte picks the decoder; the rest is what it
+// gets.
 #include "fuzz_target.h"
 #include "store/varve/save_header.h"
 #include "store/varve/save_keys.h"
 #include "store/varve/save_tables.h"
+#include "store/varve/shared_payload.h"
 
 namespace varve::fuzz {
 namespace {
@@ -57,9 +59,35 @@ bool check_generator(ByteView in) {
   return id.ok();
 }
 
-constexpr bool (*kChecks[])(ByteView) = {check_chunk,    check_owned_entity, check_entity,
-                                         check_numbers,  check_place,        check_header,
-                                         check_generator};
+bool check_shared_key(ByteView in) {
+  const auto hash = decode_shared_key(in);
+  VARVE_INVARIANT(!hash || same_behind_tag(in, shared_payload_key(*hash)));
+  return hash.ok();
+}
+
+bool check_shared_count(ByteView in) {
+  const auto count = decode_shared_count(in);
+  VARVE_INVARIANT(!count || (*count >= 1 && *count <= kSharedCountMax));
+  VARVE_INVARIANT(!count || equal(encode_shared_count(*count), in));
+  return count.ok();
+}
+
+// With a checksum that is made to fit, which no mutation finds.
+bool check_reference(ByteView in) {
+  const SaveKey key = chunk_key(0, ChunkPos(3, -2));
+  (void)decode_reference(key, in, false);
+  if (in.size() < 8) return false;
+  const Bytes sealed = sealed_for(key, in);
+  const auto reference = decode_reference(key, sealed, false);
+  if (!reference) return false;
+  VARVE_INVARIANT(sealed.size() <= kReferenceSizeMax && looks_like_reference(sealed));
+  VARVE_INVARIANT(encode_reference(key, sealed, reference->hash).value() == sealed);
+  return true;
+}
+
+constexpr bool (*kChecks[])(ByteView) = {
+    check_chunk,  check_owned_entity, check_entity,     check_numbers,      check_place,
+    check_header, check_generator,    check_shared_key, check_shared_count, check_reference};
 
 std::string seed(std::size_t check, ByteView in) {
   return static_cast<char>(check) + std::string(as_text(in));
@@ -86,6 +114,12 @@ std::vector<std::string> seeds() {
   out.push_back(seed(3, generator_key(7)));
   out.push_back(seed(5, encode_save_header({.save_id = 9, .generation = 5, .tick = 1200})));
   out.push_back(seed(6, encode_generator({"hills", 3})));
+  const Hash128 hash{.high = 5, .low = 6};
+  const SaveKey key = chunk_key(0, ChunkPos(3, -2));
+  out.push_back(seed(7, shared_payload_key(hash)));
+  out.push_back(seed(8, encode_shared_count(300)));
+  out.push_back(
+      seed(9, encode_reference(key, plain_frame(key, as_byte_view("stone")), hash).value()));
   return out;
 }
 

@@ -2,6 +2,7 @@
 // on, at run time; the values are the same everywhere.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
 #include "varve/bytes.h"
@@ -21,6 +22,15 @@ std::uint32_t crc32c(ByteView data, std::uint32_t previous = 0) noexcept;
 
 // XXH3, 64 bits. Fast, not for adversaries.
 std::uint64_t xxh3(ByteView data, std::uint64_t seed = 0) noexcept;
+
+// XXH3, 128 bits: for finding bytes that are the same, which are then compared.
+struct Hash128 {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+
+  friend auto operator<=>(const Hash128&, const Hash128&) = default;
+};
+Hash128 xxh3_128(ByteView data) noexcept;
 
 // XXH32, which Minecraft's LZ4 streams carry.
 std::uint32_t xxh32(ByteView data, std::uint32_t seed = 0) noexcept;

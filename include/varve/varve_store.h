@@ -45,6 +45,14 @@ struct VarveOptions {
 
   // Learn from the small chunks of the save what they have in common (`balanced` and `small`).
   bool dictionaries = true;
+
+  // Keep a payload that several chunks have once, and take so many bytes of memory, all of them
+  // when the save is opened, to notice which do: 40 for each chunk that is remembered. 0: nothing
+  // is shared. A chunk is compared with the last ones that were saved, as many as there is memory
+  // for, and with everything that is shared already; compact() compares all. Payloads count as the
+  // same if they are stored as the same bytes, and those that take less than 128 are not worth it.
+  // An older Varve does not open a save in which something was shared.
+  std::uint64_t sharing_memory_size = 0;
 };
 
 // The varve format with these options, to be registered under a name of the game's own:

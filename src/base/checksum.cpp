@@ -77,6 +77,12 @@ std::uint64_t xxh3(ByteView data, std::uint64_t seed) noexcept {
   return hash;
 }
 
+Hash128 xxh3_128(ByteView data) noexcept {
+  const XXH128_hash_t hash = XXH3_128bits(data.data(), data.size());
+  if (data.size() > kXxh3ShortSizeMax) after_long_hash();
+  return {.high = hash.high64, .low = hash.low64};
+}
+
 std::uint32_t xxh32(ByteView data, std::uint32_t seed) noexcept {
   return XXH32(data.data(), data.size(), seed);
 }

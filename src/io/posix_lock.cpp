@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <ctime>
-#include <fstream>
 #include <string>
 
 #include "base/try.h"
@@ -93,8 +92,6 @@ class PosixSlotLock final : public SlotLock {
 };
 
 std::string describe_this_process() {
-  std::string program;
-  std::getline(std::ifstream("/proc/self/comm"), program);
   char host[128] = "";
   if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
   std::tm utc{};
@@ -102,7 +99,8 @@ std::string describe_this_process() {
   ::gmtime_r(&now, &utc);
   char since[32];
   std::strftime(since, sizeof since, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return fmt::format("process {} ({}) on {} since {}\n", ::getpid(), program, host, since);
+  return fmt::format("process {} ({}) on {} since {}\n", ::getpid(), program_invocation_short_name,
+                     host, since);
 }
 
 // The holder's line, made safe to print: anybody can write to that file.

@@ -133,22 +133,29 @@ class PosixVfs final : public Vfs {
   }
 };
 
-Result<FileKind> kind_of_entry(std::string_view path, DIR* dir, const dirent& entry) {
-  if (entry.d_type == DT_REG) return FileKind::file;
-  if (entry.d_type == DT_DIR) return FileKind::directory;
-  // DT_UNKNOWN (some file systems never say) and links, which are followed. One that
-  // leads nowhere, in a circle or where nobody may look is no reason to hide the rest.
+Result<DirEntry> describe_entry(std::string_view path, DIR* dir, const dirent& entry) {
+  DirEntry described{.name = entry.d_name};
+  // Links are followed. One that leads nowhere, in a circle or where nobody may look is no reason
+  // to hide the rest.
   struct stat info;
-  if (::fstatat(::dirfd(dir), entry.d_name, &info, 0) == 0) return kind_of(info.st_mode);
-  const int failure = errno;
-  struct stat itself;
-  if (failure == ENOENT ||
-      (::fstatat(::dirfd(dir), entry.d_name, &itself, AT_SYMLINK_NOFOLLOW) == 0 &&
-       S_ISLNK(itself.st_mode))) {
-    return FileKind::other;
+  if (entry.d_type == DT_DIR) {
+    described.kind = FileKind::directory;
+  } else if (::fstatat(::dirfd(dir), entry.d_name, &info, 0) == 0) {
+    described.kind = kind_of(info.st_mode);
+    if (described.kind == FileKind::file) described.size = static_cast<std::uint64_t>(info.st_size);
+  } else {
+    const int failure = errno;
+    struct stat itself;
+    const bool leads_nowhere =
+        ::fstatat(::dirfd(dir), entry.d_name, &itself, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISLNK(itself.st_mode);
+    // Never not_found: the directory is there.
+    if (failure != ENOENT && !leads_nowhere) {
+      return io_error(
+          posix_error(failure, path, fmt::format("look-up of {}", entry.d_name)).message());
+    }
   }
-  // Never not_found: the directory is there.
-  return io_error(posix_error(failure, path, fmt::format("look-up of {}", entry.d_name)).message());
+  return described;
 }
 
 Result<std::vector<DirEntry>> PosixVfs::list(std::string_view dir) {
@@ -161,8 +168,8 @@ Result<std::vector<DirEntry>> PosixVfs::list(std::string_view dir) {
     if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
-    VARVE_ASSIGN(const FileKind kind, kind_of_entry(dir, stream.get(), *entry));
-    entries.push_back({std::string(name), kind});
+    VARVE_ASSIGN(DirEntry described, describe_entry(dir, stream.get(), *entry));
+    entries.push_back(std::move(described));
   }
   if (errno != 0) return posix_error(errno, dir, "listing the directory");
   std::sort(entries.begin(), entries.end(),

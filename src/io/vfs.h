@@ -50,6 +50,8 @@ struct FileInfo {
 struct DirEntry {
   std::string name;
   FileKind kind = FileKind::other;
+  // Of a file; 0 for whatever else it is.
+  std::uint64_t size = 0;
 
   friend bool operator==(const DirEntry&, const DirEntry&) = default;
 };
@@ -78,7 +80,8 @@ class Vfs {
   virtual Result<FileInfo> info(std::string_view path) = 0;
   // True if something is there; false if not; an error if that cannot be told.
   Result<bool> exists(std::string_view path);
-  // Names in a directory, without "." and "..", sorted.
+  // Names in a directory, without "." and "..", sorted, each with what info() would say of it, for
+  // less than asking for one after the other. What goes meanwhile is left out or of another kind.
   virtual Result<std::vector<DirEntry>> list(std::string_view dir) = 0;
 
   // Gives `from` the name `to`; whatever had it before is replaced in one step.

@@ -19,6 +19,7 @@ TEST(Checksum, PublishedCheckValues) {
   EXPECT_EQ(crc32c(kCheck), 0xe3069283u);
   EXPECT_EQ(xxh32({}, 0), 0x02cc5d05u);
   EXPECT_EQ(xxh3({}, 0), 0x2d06800538d394c2u);
+  EXPECT_EQ(xxh3_128({}), (Hash128{.high = 0x99aa06d3014798d8, .low = 0x6001c324468d497f}));
 }
 
 TEST(Checksum, EmptyInputLeavesThePreviousValue) {

@@ -103,10 +103,11 @@ class NebulaSubject final : public StoreSubject {
 
 class VarveSubject final : public StoreSubject {
  public:
-  VarveSubject(bool simulated, SaveBackend backend)
+  VarveSubject(bool simulated, SaveBackend backend, std::uint64_t sharing_memory_size = 0)
       : simulated_(simulated),
-        format_(make_varve_format(simulated_ ? static_cast<Vfs&>(disk_) : posix_vfs(), "varve",
-                                  backend, {.speed = SpeedClass::balanced})) {
+        format_(make_varve_format(
+            simulated_ ? static_cast<Vfs&>(disk_) : posix_vfs(), "varve", backend,
+            {.speed = SpeedClass::balanced, .sharing_memory_size = sharing_memory_size})) {
     disk_.set_recording(false);
   }
   const Format& format() const override { return *format_; }
@@ -143,6 +144,8 @@ std::vector<SubjectMaker> all_subjects() {
       {"nebulasimulated", [] { return std::make_unique<NebulaSubject>(true); }},
       {"varve", [] { return std::make_unique<VarveSubject>(false, SaveBackend::file); }},
       {"varvesimulated", [] { return std::make_unique<VarveSubject>(true, SaveBackend::file); }},
+      {"varvesharing",
+       [] { return std::make_unique<VarveSubject>(true, SaveBackend::file, 1 << 16); }},
   };
   if (has_lmdb_backend()) {
     subjects.push_back(

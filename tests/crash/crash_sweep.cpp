@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <random>
+#include <utility>
+
 #include "io/sim/sim_disk.h"
 
 namespace varve::crash {
@@ -10,7 +13,7 @@ namespace {
 class Sweep {
  public:
   Sweep(Subject& subject, const RecordedRun& run, const SweepOptions& options)
-      : subject_(subject), run_(run), options_(options) {}
+      : subject_(subject), run_(run), options_(options), random_(options.seed) {}
 
   // False if the log is infeasible.
   bool run() {
@@ -21,6 +24,7 @@ class Sweep {
       const sim::DiskOp& op = run_.log[i];
       if (!replay.step(op)) return false;
       if (op.kind == sim::OpKind::read) continue;  // Nothing changed since the last point.
+      is_telling_ = op.failed || acknowledges(op);
       if (op.kind == sim::OpKind::mark) allowed_ = allowed_after(run_, op.value);
       op_index_ = i;
       crash_here(replay, sim::describe(op));
@@ -33,6 +37,12 @@ class Sweep {
  private:
   bool full() const { return result.violations.size() >= options_.violation_count_max; }
 
+  bool acknowledges(const sim::DiskOp& op) {
+    if (op.kind != sim::OpKind::mark) return false;
+    return from_mark(op.value).durable_count >
+           std::exchange(durable_count_, from_mark(op.value).durable_count);
+  }
+
   void crash_here(const sim::DiskReplay& replay, const std::string& point) {
     ++result.point_count;
     sim::for_each_crash(replay, options_.limits, options_.seed + op_index_,
@@ -44,6 +54,7 @@ class Sweep {
 
   void check(const sim::DiskReplay& replay, const sim::CrashChoice& choice,
              const std::string& point) {
+    if (options_.state_every > 1 && !is_telling_ && random_() % options_.state_every != 0) return;
     ++result.state_count;
     sim::DiskImage image = replay.crash(choice);
     std::optional<std::string> wrong;
@@ -72,6 +83,7 @@ class Sweep {
     SweepOptions nested = options_;
     nested.limits = options_.recovery_limits;
     nested.recovery_every = 0;
+    nested.state_every = 1;
     nested.violation_count_max = 1;
     const SweepResult swept = sweep_run(subject_, *recovery, nested);
     result.recovery_state_count += swept.state_count;
@@ -84,6 +96,9 @@ class Sweep {
   const SweepOptions& options_;
   std::vector<const Records*> allowed_;
   std::size_t op_index_ = 0;
+  std::uint32_t durable_count_ = 0;
+  bool is_telling_ = false;  // what was done last before the crash
+  std::mt19937_64 random_;
 };
 
 }  // namespace

@@ -30,6 +30,9 @@ struct SweepOptions {
                                       .position_count_max = 8,
                                       .sample_count = 4,
                                       .garbage_count_max = 2};
+  // One state in so many is looked at, by the seed, beside all of those right after an operation
+  // that failed and after an acknowledgement. For runs of which there are many; 1 is every state.
+  std::uint64_t state_every = 1;
   // The sweep ends after this many violations.
   std::size_t violation_count_max = 3;
 };

@@ -31,21 +31,20 @@ std::vector<std::size_t> operations_of(const std::string& mutant) {
 }  // namespace
 
 void expect_mutants(std::string_view what, Subject& subject, const Workload& workload,
-                    const Start& start, const ExpectedMutants& expected) {
+                    const Start& start, const ExpectedMutants& expected,
+                    const SweepOptions& options) {
   auto run = record_run(subject, workload, start.image, {start.records}, 1);
   ASSERT_TRUE(run) << run.error().message();
-  const SweepOptions options{.limits = {.all_subsets_atom_count = 6,
-                                        .position_count_max = 24,
-                                        .sample_count = 8,
-                                        .garbage_count_max = 2}};
   const auto result = sweep_mutants(subject, *std::move(run), options);
   std::cout << what << ": " << result.mutant_count << " mutants, " << result.caught_count
             << " caught, " << result.infeasible.size() << " infeasible, " << result.survivors.size()
             << " explained\n";
   std::set<std::size_t> dropped;
   for (const std::string& survivor : result.survivors) {
-    const std::vector<std::size_t> numbers = operations_of(survivor);
+    std::vector<std::size_t> numbers = operations_of(survivor);
     if (survivor.starts_with("dropped")) dropped.insert(numbers.front());
+    std::erase_if(numbers,
+                  [&](std::size_t number) { return expected.irrelevant.contains(number); });
     const auto covers = [&](const Explained& range) {
       return std::all_of(numbers.begin(), numbers.end(), [&](std::size_t number) {
         return number >= range.first && number <= range.last;

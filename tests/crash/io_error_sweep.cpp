@@ -7,13 +7,18 @@
 namespace varve::crash {
 namespace {
 
+// Whether the fault ends with the process it hit.
+enum class FaultEnd : std::uint8_t { never, with_the_process };
+
 // Runs as far as the fault lets it, on the record. A step that fails is tried once
 // more, as a game would on its next autosave, and then once in a new session, as
-// after a restart of the game; then the run ends.
+// after a restart of the game; then the run ends. A fault that ends with the process
+// is the death of the process: there is no next autosave.
 class FaultyRun {
  public:
-  FaultyRun(Subject& subject, const Workload& workload, const Start& start, sim::SimDisk& disk)
-      : subject_(subject), workload_(workload), disk_(disk) {
+  FaultyRun(Subject& subject, const Workload& workload, const Start& start, sim::SimDisk& disk,
+            FaultEnd fault_end = FaultEnd::never)
+      : subject_(subject), workload_(workload), disk_(disk), fault_end_(fault_end) {
     run.start = start.image;
     run.before_open = {start.records};
     run.states = {start.records};
@@ -24,7 +29,8 @@ class FaultyRun {
     if (reopen() || reopen()) {
       disk_.mark(to_mark({}));
       for (const Step& step : workload_) {
-        if (!try_step(step)) break;
+        is_complete = try_step(step);
+        if (!is_complete) break;
       }
       if (session_ != nullptr && !session_->close()) failed = true;
       session_.reset();
@@ -33,6 +39,7 @@ class FaultyRun {
   }
 
   bool failed = false;
+  bool is_complete = false;  // every step was acknowledged
   RecordedRun run;
 
  private:
@@ -40,6 +47,7 @@ class FaultyRun {
     session_.reset();
     auto opened = subject_.open(disk_);
     failed = failed || !opened;
+    if (!opened && fault_end_ == FaultEnd::with_the_process) disk_.set_fault(std::nullopt);
     if (opened) session_ = std::move(*opened);
     return opened.ok();
   }
@@ -49,6 +57,11 @@ class FaultyRun {
     const auto begun_count = static_cast<std::uint32_t>(run.states.size() - 1);
     disk_.mark(to_mark({durable_count_, begun_count}));
     for (int attempt = 0; attempt < 3; ++attempt) {
+      if (attempt == 1 && fault_end_ == FaultEnd::with_the_process) {
+        session_.reset();
+        disk_.set_fault(std::nullopt);
+        continue;
+      }
       if (attempt == 2 && !reopen()) return false;
       if (session_ == nullptr || !apply(step)) {
         failed = true;
@@ -70,6 +83,7 @@ class FaultyRun {
   Subject& subject_;
   const Workload& workload_;
   sim::SimDisk& disk_;
+  const FaultEnd fault_end_;
   std::unique_ptr<Session> session_;
   std::uint32_t durable_count_ = 0;
 };
@@ -94,6 +108,23 @@ class IoErrorSweep {
     }
   }
 
+  void run_killed_processes() {
+    for (std::uint64_t n = 1; result.violations.size() < options_.violation_count_max; ++n) {
+      sim::SimDisk disk(start_.image, options_.seed + n);
+      disk.set_fault(sim::Fault{n, ErrorCode::io, true, sim::Effect::none});
+      FaultyRun faulty(subject_, workload_, start_, disk, FaultEnd::with_the_process);
+      faulty.go();
+      if (disk.op_count() < n) return;
+      // What a dead process did not do is no failure either: a sync that failed would lose what it
+      // was for, one that was never made leaves it to the next.
+      std::erase_if(faulty.run.log, [](const sim::DiskOp& op) { return op.failed; });
+      const std::string what =
+          fmt::format("seed {}, killed before operation {}: ", options_.seed, n);
+      if (!faulty.is_complete) result.violations.push_back(what + "the next process fails too");
+      check(faulty, disk.image(), what);
+    }
+  }
+
   void run_full_disks(std::uint64_t size_step) {
     std::uint64_t capacity = start_.image.used_size_without(std::nullopt);
     for (; result.violations.size() < options_.violation_count_max; capacity += size_step) {
@@ -115,7 +146,10 @@ class IoErrorSweep {
     if (const auto wrong = check_reopened(image, faulty.run)) {
       result.violations.push_back(what + "reopened, " + *wrong);
     }
-    const SweepResult swept = sweep_run(subject_, faulty.run, options_);
+    SweepOptions of_run = options_;
+    // Else all of the runs would be looked at in the same places.
+    if (of_run.state_every > 1) of_run.seed += result.run_count;
+    const SweepResult swept = sweep_run(subject_, faulty.run, of_run);
     result.state_count += swept.state_count;
     for (const std::string& violation : swept.violations) {
       result.violations.push_back(what + violation);
@@ -176,6 +210,13 @@ IoErrorResult sweep_full_disks(Subject& subject, const Workload& workload,
                                const Start& start) {
   IoErrorSweep sweep(subject, workload, options, start);
   sweep.run_full_disks(size_step);
+  return std::move(sweep.result);
+}
+
+IoErrorResult sweep_killed_processes(Subject& subject, const Workload& workload,
+                                     const SweepOptions& options, const Start& start) {
+  IoErrorSweep sweep(subject, workload, options, start);
+  sweep.run_killed_processes();
   return std::move(sweep.result);
 }
 

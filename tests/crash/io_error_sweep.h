@@ -37,4 +37,10 @@ IoErrorResult sweep_full_disks(Subject& subject, const Workload& workload,
                                const SweepOptions& options, std::uint64_t size_step,
                                const Start& start = {});
 
+// Processes that are killed before their Nth operation, for N = 1, 2, 3 ... until one comes to its
+// end. The next process finds the disk as it was seen, though little of that need be durable, and
+// must bring the workload to its end; then the power goes at any point of either.
+IoErrorResult sweep_killed_processes(Subject& subject, const Workload& workload,
+                                     const SweepOptions& options, const Start& start = {});
+
 }  // namespace varve::crash

@@ -131,5 +131,31 @@ TEST(IoErrorSweep, ANameLostToAFailedFirstOpenIsCaught) {
   EXPECT_FALSE(sweep_io_errors(store, workload, {}).ok());
 }
 
+TEST(IoErrorSweep, ANameLostToAKilledFirstOpenIsCaught) {
+  ForgetfulStore store;
+  const Workload workload{{.changes = {{"key", Bytes::copy_of("x")}}}};
+  EXPECT_FALSE(sweep_killed_processes(store, workload, {}).ok());
+}
+
+TEST(IoErrorSweep, AtomicSampleHoldsWhateverIsKilled) {
+  SampleStore store(SampleKind::atomic);
+  const IoErrorResult result = sweep_killed_processes(store, small_workload(3), {});
+  EXPECT_TRUE(result.ok()) << result.summary();
+  EXPECT_GT(result.failed_run_count, 3u * 4);
+}
+
+// A sample of the states is a sample, and still sees what is right behind a failure.
+TEST(IoErrorSweep, FewerStatesFindWhatFailuresBreak) {
+  SampleStore atomic(SampleKind::atomic);
+  const auto all = sweep_io_errors(atomic, small_workload(3), {});
+  const auto some = sweep_io_errors(atomic, small_workload(3), {.state_every = 10});
+  EXPECT_TRUE(some.ok()) << some.summary();
+  EXPECT_EQ(some.run_count, all.run_count);
+  EXPECT_LT(some.state_count, all.state_count / 2);
+  EXPECT_GT(some.state_count, all.state_count / 20);
+  CarelessStore careless;
+  EXPECT_FALSE(sweep_io_errors(careless, small_workload(2), {.state_every = 10}).ok());
+}
+
 }  // namespace
 }  // namespace varve::crash

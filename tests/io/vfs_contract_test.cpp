@@ -216,14 +216,14 @@ TEST_P(VfsContract, ALinkIsTheSameFileUntilOneNameGoes) {
   EXPECT_EQ(get("b"), "Shared");
 }
 
-TEST_P(VfsContract, ListsSortedWithKinds) {
-  put("b", "");
+TEST_P(VfsContract, ListsSortedWithKindsAndSizes) {
+  put("b", "12345");
   put("a.tmp", "");
   ASSERT_TRUE(vfs().create_dir(path("c")));
   const auto entries = vfs().list(path(""));
   ASSERT_TRUE(entries);
   const std::vector<DirEntry> expected{
-      {"a.tmp", FileKind::file}, {"b", FileKind::file}, {"c", FileKind::directory}};
+      {"a.tmp", FileKind::file}, {"b", FileKind::file, 5}, {"c", FileKind::directory}};
   EXPECT_EQ(*entries, expected);
   EXPECT_EQ(code(vfs().list(path("absent"))), ErrorCode::not_found);
 }

@@ -31,8 +31,9 @@ Result<Checkpoint> decode(ByteView file) {
     return corruption("checkpoint: the index image does not have its checksum");
   }
   VARVE_ASSIGN(const std::size_t slot_count, check_slots(head));
-  VARVE_ASSIGN(Index index, Index::from_image(image, slot_count));
-  return Checkpoint{std::move(head), std::move(index)};
+  std::vector<SlotUse> uses;
+  VARVE_ASSIGN(Index index, Index::from_image(image, slot_count, &uses));
+  return Checkpoint{std::move(head), std::move(index), std::move(uses)};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "backend/log/index.h"
 #include "backend/log/log_format.h"
@@ -14,6 +15,7 @@ namespace varve::log {
 struct Checkpoint {
   CheckpointHead head;
   Index index;
+  std::vector<SlotUse> uses;
 };
 
 // nullopt if there is none. corruption if there is one that cannot be trusted, unsupported if a

@@ -86,17 +86,6 @@ void Index::ensure_order() {
   if (parts_->order == nullptr) parts_->order = std::make_unique<GroupOrder>(parts_->arena);
 }
 
-void Index::for_each(
-    const std::function<void(std::size_t key_size, const Location& location)>& use) const {
-  parts_->arena.for_each([&](GroupRef ref) {
-    const Group group = parts_->arena.at(ref);
-    const std::size_t key_size = group.prefix_size() + 1;
-    for (unsigned i = group.position_from(0); !group.at_end(i); i = group.next(i)) {
-      use(key_size, load_place(group.place_at(i)));
-    }
-  });
-}
-
 std::byte* Index::Parts::find_any_place(ByteView key) const noexcept {
   if (key.empty()) return nullptr;
   const SplitKey split(key);

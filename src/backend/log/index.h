@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/byte_writer.h"
 #include "varve/bytes.h"
@@ -40,6 +41,15 @@ struct Location {
   friend bool operator==(const Location& a, const Location& b) noexcept {
     return a.slot == b.slot && a.offset_unit == b.offset_unit && a.value_size == b.value_size;
   }
+};
+
+// The entries that lie in one segment.
+struct SlotUse {
+  std::uint64_t count = 0;
+  std::uint64_t byte_count = 0;  // of keys and values
+  std::uint64_t cost = 0;        // what they take there: record_cost()
+
+  friend bool operator==(const SlotUse&, const SlotUse&) = default;
 };
 
 class Index {
@@ -70,10 +80,6 @@ class Index {
   void visit(ByteView from,
              const std::function<bool(ByteView key, const Location& location)>& visit) const;
 
-  // Every entry in no order, which needs no tree.
-  void for_each(
-      const std::function<void(std::size_t key_size, const Location& location)>& use) const;
-
   // --- As bytes, for checkpoints: docs/formats/varve_log_v1.md#index-image.
 
   // Adds groups from the one that holds `from` or comes after it, until about `size_max` bytes were
@@ -83,8 +89,9 @@ class Index {
   std::optional<std::string> append_image(ByteView from, std::size_t size_max,
                                           ByteWriter& out) const;
   // What append_image() wrote, in one piece. Hostile bytes are `corruption`. Slots must be below
-  // `slot_count`.
-  static Result<Index> from_image(ByteView image, std::size_t slot_count);
+  // `slot_count`. What lies in each is added to `uses`, if that is asked for.
+  static Result<Index> from_image(ByteView image, std::size_t slot_count,
+                                  std::vector<SlotUse>* uses = nullptr);
 
  private:
   struct Parts;

@@ -6,6 +6,7 @@
 
 #include "backend/log/index.h"
 #include "backend/log/index_parts.h"
+#include "backend/log/log_format.h"
 #include "base/guarded.h"
 
 namespace varve::log {
@@ -57,6 +58,18 @@ const char* fault_of(const ImageGroup& group, std::size_t slot_count) noexcept {
   if (!slots_exist) return "a slot that is not there";
   if (!sizes_fit) return "a size above the limit";
   return nullptr;
+}
+
+void add_uses(const ImageGroup& group, std::vector<SlotUse>& uses) noexcept {
+  const std::size_t key_size = group.prefix.size() + 1;
+  for (std::size_t i = 0; i < group.places.size(); i += kPlaceSize) {
+    const std::byte* const place = group.places.data() + i;
+    const auto value_size = load_le<std::uint32_t>(place + 6);
+    SlotUse& use = uses[load_le<std::uint16_t>(place)];
+    ++use.count;
+    use.byte_count += key_size + value_size;
+    use.cost += record_cost(key_size, value_size);
+  }
 }
 
 // Reads one group after the other. There may be millions, so that nothing is made for each but
@@ -118,8 +131,10 @@ std::optional<std::string> Index::append_image(ByteView from, std::size_t size_m
   return rest;
 }
 
-Result<Index> Index::from_image(ByteView image, std::size_t slot_count) {
+Result<Index> Index::from_image(ByteView image, std::size_t slot_count,
+                                std::vector<SlotUse>* uses) {
   return or_out_of_memory([&]() -> Result<Index> {
+    if (uses != nullptr) uses->resize(slot_count);
     Index index;
     Parts& parts = *index.parts_;
     ImageReader reader(image, slot_count);
@@ -130,6 +145,7 @@ Result<Index> Index::from_image(ByteView image, std::size_t slot_count) {
         return corruption(fmt::format("index image: the group at offset {} of {} has {}",
                                       reader.offset_in(image), image.size(), fault));
       }
+      if (uses != nullptr) add_uses(group, *uses);
       const auto count = static_cast<unsigned>(group.tags.size());
       const GroupRef ref = parts.arena.allocate(Group::size_of(group.prefix.size(), count));
       parts.arena.at(ref).make(group.whole);

@@ -119,11 +119,11 @@ Status LogBackend::create() {
   VARVE_TRY(files_.vfs().sync_dir(path_parent(files_.dir())));
   // Segments of a creation that failed are not gone on with: their names may not be durable, and
   // could not be made so any more.
-  VARVE_ASSIGN(const std::vector<std::uint64_t> ids, files_.list());
+  VARVE_ASSIGN(const std::vector<ListedSegment> leftovers, files_.list());
   // Nor may a checkpoint that somebody removed come back and name them.
-  if (!ids.empty()) VARVE_TRY(files_.vfs().sync_dir(files_.dir()));
-  for (const std::uint64_t id : ids) (void)files_.remove(id);
-  files_.set_identity(files_.new_log_id(), ids.empty() ? 1 : ids.back() + 1);
+  if (!leftovers.empty()) VARVE_TRY(files_.vfs().sync_dir(files_.dir()));
+  for (const ListedSegment& segment : leftovers) (void)files_.remove(segment.id);
+  files_.set_identity(files_.new_log_id(), leftovers.empty() ? 1 : leftovers.back().id + 1);
   VARVE_ASSIGN(const SegmentRef first, files_.create(SegmentKind::log, options_.prepared_size_min));
   // From the first batch on, a log without a checkpoint is one that has lost it.
   VARVE_ASSIGN(CheckpointFile checkpoint, CheckpointFile::create(files_, 1));
@@ -182,7 +182,7 @@ Status LogBackend::open() {
       recovered->known_generation = std::max(recovered->known_generation, pin.generation);
     }
   }
-  VARVE_TRY(upkeep_->start(*recovered));
+  upkeep_->start(*recovered);
   // Made from the segments once, not again the next time. If it fails, upkeep tries on.
   if (recovered->generation == 0) (void)upkeep_->write_checkpoint();
   return {};

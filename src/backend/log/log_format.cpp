@@ -105,12 +105,6 @@ std::uint64_t value_checksum(ByteView key, ByteView value, std::uint64_t salt,
   return xxh3(value, xxh3(key, salt + offset));
 }
 
-std::uint64_t record_cost(std::size_t key_size, std::uint64_t value_size) noexcept {
-  // Two sizes of some bytes and a checksum stand in the directory beside the key.
-  constexpr std::uint64_t kEntrySize = 12;
-  return round_up(kValueHeaderSize + value_size, Location::kUnit) + key_size + kEntrySize;
-}
-
 std::optional<BatchHeader> decode_batch_header(ByteView in, std::uint64_t room) noexcept {
   ByteReader r(in);
   r.expect(kBatchMagic);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/log/index.h"
 #include "varve/bytes.h"
 #include "varve/result.h"
 
@@ -93,7 +94,11 @@ std::uint64_t value_checksum(ByteView key, ByteView value, std::uint64_t salt,
                              std::uint64_t offset) noexcept;
 
 // What a record takes in a segment, with its part of the directory.
-std::uint64_t record_cost(std::size_t key_size, std::uint64_t value_size) noexcept;
+constexpr std::uint64_t record_cost(std::size_t key_size, std::uint64_t value_size) noexcept {
+  // Two sizes of some bytes and a checksum stand in the directory beside the key.
+  constexpr std::uint64_t kEntrySize = 12;
+  return round_up(kValueHeaderSize + value_size, Location::kUnit) + key_size + kEntrySize;
+}
 
 // The header at the beginning of `in`; nullopt if there is none. Sizes are checked against
 // `room`, the bytes from there to the end of the file; the checksum is not.

@@ -118,8 +118,8 @@ class LogReader final : public Backend {
 
 // Of a log that came without it. In any other folder nothing is made.
 Status LogReader::make_readers_file() const {
-  VARVE_ASSIGN(const std::vector<std::uint64_t> ids, files_.list());
-  if (ids.empty()) return not_found(fmt::format("{}: there is no log here", files_.dir()));
+  VARVE_ASSIGN(const std::vector<ListedSegment> segments, files_.list());
+  if (segments.empty()) return not_found(fmt::format("{}: there is no log here", files_.dir()));
   return make_pin_file(files_.vfs(), files_.readers_path());
 }
 

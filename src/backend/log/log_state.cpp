@@ -88,16 +88,15 @@ bool LogState::move(ByteView key, const Location& from, const Location& to) noex
   return true;
 }
 
-void LogState::recount() {
+void LogState::set_index(Index index, std::span<const SlotUse> uses) noexcept {
+  index_ = std::move(index);
   live_cost_ = live_bytes_ = 0;
-  for_each_segment([](const SegmentRef& segment) { segment->live_size = segment->live_count = 0; });
-  index_.for_each([this](std::size_t key_size, const Location& location) {
-    const std::uint64_t cost = record_cost(key_size, location.value_size);
-    live_cost_ += cost;
-    live_bytes_ += key_size + location.value_size;
-    Segment& segment = *segments_[location.slot];
-    segment.live_size += cost;
-    segment.live_count += 1;
+  for_each_segment([&](const SegmentRef& segment) {
+    const SlotUse use = segment->slot < uses.size() ? uses[segment->slot] : SlotUse();
+    segment->live_count = use.count;
+    segment->live_size = use.cost;
+    live_cost_ += use.cost;
+    live_bytes_ += use.byte_count;
   });
 }
 

@@ -73,15 +73,14 @@ class LogState {
   bool move(ByteView key, const Location& from, const Location& to) noexcept;
   void set_sequence(std::uint64_t sequence) noexcept { sequence_ = sequence; }
   std::uint64_t current_sequence() const noexcept { return sequence_; }
-  void set_index(Index index) noexcept { index_ = std::move(index); }
+  // `uses` is what the index has in each slot. Slots without a segment have nothing.
+  void set_index(Index index, std::span<const SlotUse> uses) noexcept;
   // As if nothing had been found.
   void clear() {
     index_ = Index();
     segments_.clear();
     sequence_ = live_cost_ = live_bytes_ = 0;
   }
-  // Counts what lives where, after the index was filled otherwise than by put().
-  void recount();
 
   const Index& index() const noexcept { return index_; }
   void ensure_order();

@@ -56,12 +56,10 @@ Result<SegmentRef> open_segment(Vfs& vfs, const std::string& path, OpenMode mode
 }
 
 Result<SegmentRef> open_known_segment(Vfs& vfs, const std::string& path, OpenMode mode,
-                                      const SegmentHeader& header) {
-  VARVE_ASSIGN(const FileInfo info, vfs.info(path));
-  if (info.kind != FileKind::file) return corruption(path + ": not a file");
-  VARVE_TRY(check_size(path, info.size));
+                                      const SegmentHeader& header, std::uint64_t file_size) {
+  VARVE_TRY(check_size(path, file_size));
   auto segment = std::make_shared<Segment>(std::make_unique<DeferredFile>(vfs, path, mode), header);
-  segment->file_size = info.size;
+  segment->file_size = file_size;
   return segment;
 }
 

@@ -89,10 +89,10 @@ using SegmentRef = std::shared_ptr<Segment>;
 Result<SegmentRef> open_segment(Vfs& vfs, const std::string& path, OpenMode mode,
                                 std::uint64_t expected_id);
 
-// One whose header is known: its file is looked for now and opened when it is used. What is read
-// from it has checksums in which its salt is.
+// One whose header and size are known: its file is opened when it is used. What is read from it has
+// checksums in which its salt is.
 Result<SegmentRef> open_known_segment(Vfs& vfs, const std::string& path, OpenMode mode,
-                                      const SegmentHeader& header);
+                                      const SegmentHeader& header, std::uint64_t file_size);
 
 // Whether its file has the header it should.
 Status check_header(const Segment& segment);

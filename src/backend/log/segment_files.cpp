@@ -39,15 +39,15 @@ std::uint64_t SegmentFiles::new_log_id() const noexcept { return salt_of(seed_, 
 
 std::string SegmentFiles::path(std::string_view name) const { return path_join(dir_, name); }
 
-Result<std::vector<std::uint64_t>> SegmentFiles::list() const {
+Result<std::vector<ListedSegment>> SegmentFiles::list() const {
   VARVE_ASSIGN(const std::vector<DirEntry> entries, vfs_.list(dir_));
-  std::vector<std::uint64_t> ids;
+  std::vector<ListedSegment> segments;
   // Sorted by name, which is by number: all have as many digits.
   for (const DirEntry& entry : entries) {
     if (entry.kind != FileKind::file) continue;
-    if (const auto id = parse_segment_name(entry.name)) ids.push_back(*id);
+    if (const auto id = parse_segment_name(entry.name)) segments.push_back({*id, entry.size});
   }
-  return ids;
+  return segments;
 }
 
 Result<SegmentRef> SegmentFiles::finish(std::unique_ptr<File> file, SegmentKind kind,

@@ -16,6 +16,11 @@
 
 namespace varve::log {
 
+struct ListedSegment {
+  std::uint64_t id = 0;
+  std::uint64_t size = 0;  // of its file
+};
+
 class SegmentFiles {
  public:
   // Salts and the number of a new log come from `seed`, or from the system if it is 0: a test
@@ -40,8 +45,8 @@ class SegmentFiles {
   std::uint64_t new_log_id() const noexcept;
   std::uint64_t next_segment_id() const noexcept { return next_segment_id_; }
 
-  // The numbers of all segments, rising.
-  Result<std::vector<std::uint64_t>> list() const;
+  // All segments, by rising number.
+  Result<std::vector<ListedSegment>> list() const;
 
   // A segment without batches, with zeros written up to `size`; durable with its name when it
   // returns. A crash on the way leaves nothing but a temporary file. A writer and upkeep may call

@@ -1,8 +1,7 @@
 #include "backend/log/upkeep.h"
 
 #include <algorithm>
-#include <string>
-#include <system_error>
+#include <exception>
 
 #include "base/guarded.h"
 #include "base/try.h"
@@ -32,17 +31,22 @@ Upkeep::Upkeep(const LogOptions& options, SegmentFiles& files, LogState& state, 
       checkpointer_(options, files, state, writer),
       reclaimer_(options, files, state, writer, checkpointer_) {}
 
-Status Upkeep::start(const Recovered& recovered) {
+void Upkeep::start(const Recovered& recovered) {
   checkpointer_.start(recovered.known_generation, recovered.generation != 0);
   reclaimer_.start(recovered);
-  if (options_.background) checkpointer_.set_pause([this] { pause(kCheckpointPause); });
-  if (!options_.background) return {};
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (const std::system_error& failure) {
-    return io_error(std::string("no thread for the upkeep of a log: ") + failure.what());
-  }
-  return {};
+}
+
+bool Upkeep::start_thread() noexcept {
+  std::call_once(thread_once_, [this]() noexcept {
+    try {
+      checkpointer_.set_pause([this] { pause(kCheckpointPause); });
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::exception&) {
+      // Too many threads, or no memory. It is done without then.
+      checkpointer_.set_pause(nullptr);
+    }
+  });
+  return thread_.joinable();
 }
 
 void Upkeep::stop() noexcept {
@@ -90,7 +94,7 @@ Status Upkeep::write_checkpoint() {
 }
 
 void Upkeep::after_write(std::uint64_t size) {
-  if (!options_.background) {
+  if (!options_.background || !start_thread()) {
     (void)run_all(options_.user.size_percent_max);
     return;
   }

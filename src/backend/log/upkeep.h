@@ -1,6 +1,7 @@
 // What an open log needs done beside its batches: a segment ready for the next ones, checkpoints,
-// space reclaimed, batches made durable in time. On a thread of its own, or, for tests, inside
-// write().
+// space reclaimed, batches made durable in time. On a thread of its own, which the first batch
+// starts: whoever opens a log wants to read, and nothing is due before something is written. For
+// tests, and where no thread is to be had, inside write().
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +20,7 @@ class Upkeep {
   Upkeep(const LogOptions& options, SegmentFiles& files, LogState& state, LogWriter& writer);
   ~Upkeep() { stop(); }
 
-  Status start(const Recovered& recovered);
+  void start(const Recovered& recovered);
   // Waits for what is under way.
   void stop() noexcept;
 
@@ -33,6 +34,8 @@ class Upkeep {
  private:
   // False if there is nothing to do.
   Result<bool> step(std::uint64_t size_percent_max);
+  // Whether there is one.
+  bool start_thread() noexcept;
   void run() noexcept;
   void wait(std::chrono::milliseconds longest);
   // Until it stops.
@@ -51,6 +54,7 @@ class Upkeep {
   std::condition_variable wake_;
   bool is_woken_ = false;
   bool is_stopping_ = false;
+  std::once_flag thread_once_;
   std::thread thread_;
 };
 

@@ -163,7 +163,12 @@ Result<std::vector<DirEntry>> SimDisk::list(std::string_view dir) {
   record({.kind = OpKind::read, .node = *node});
   std::vector<DirEntry> entries;
   for (const auto& [name, child] : view_.node(*node)->entries) {
-    entries.push_back({name, view_.node(child)->is_dir ? FileKind::directory : FileKind::file});
+    const Node* found = view_.node(child);
+    if (found->is_dir) {
+      entries.push_back({name, FileKind::directory});
+    } else {
+      entries.push_back({name, FileKind::file, found->content.size()});
+    }
   }
   return entries;
 }

@@ -80,13 +80,20 @@ class TargetUpdate {
   }
 
  private:
-  // What a crash between two renames left.
+  // What a call left that was cut short: by a crash between two renames, or by the death of its
+  // process behind a rename that nobody made durable. Were the old backup removed while that is
+  // so, a crash could leave neither.
   Status settle() {
     VARVE_ASSIGN(const bool was_replaced, disk_.vfs().exists(replaced_));
-    if (!was_replaced) return {};
-    VARVE_ASSIGN(const bool is_there, disk_.vfs().exists(root_));
-    return is_there ? disk_.saves().remove(replaced_)
-                    : rename_durably(disk_.vfs(), replaced_, root_);
+    VARVE_ASSIGN(const bool is_unfinished, disk_.vfs().exists(unfinished_));
+    if (!was_replaced && !is_unfinished) return {};
+    VARVE_TRY(disk_.vfs().sync_dir(path_parent(root_)));
+    if (was_replaced) {
+      VARVE_ASSIGN(const bool is_there, disk_.vfs().exists(root_));
+      VARVE_TRY(is_there ? disk_.saves().remove(replaced_)
+                         : rename_durably(disk_.vfs(), replaced_, root_));
+    }
+    return disk_.copies().remove(unfinished_);
   }
 
   Status create() {

@@ -7,6 +7,7 @@
 
 #include "base/try.h"
 #include "store/varve/payload_frame.h"
+#include "store/varve/shared_payload.h"
 
 namespace varve {
 namespace {
@@ -235,6 +236,10 @@ std::string BackupCopy::name_of(ByteView key) const {
       return "a player with a long name";
     case KeyTag::long_global:
       return "a global with a long name";
+    case KeyTag::shared_payload: {
+      const auto hash = decode_shared_key(key);
+      return hash ? shared_name(*hash) + ", which several chunks have" : "a shared payload";
+    }
     default:
       return "a record of the save itself";
   }

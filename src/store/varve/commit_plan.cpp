@@ -39,15 +39,36 @@ Result<std::optional<Bytes>> or_none_if_damaged(Result<std::optional<Bytes>> fou
 
 }  // namespace
 
-Result<bool> CommitPlan::holds(const SaveKey& key, ByteView fresh, const Bytes& payload,
-                               const PayloadSources& sources) const {
-  // Most of what is saved differs, which its head tells.
-  VARVE_ASSIGN(const auto head, or_none_if_damaged(view_.get_raw(key, kFrameHeadSizeMax)));
-  if (!head || is_other_payload(*head, fresh)) return false;
-  VARVE_ASSIGN(const auto stored, or_none_if_damaged(view_.get(key)));
-  if (!stored) return false;
-  const auto same = holds_payload(key, *stored, fresh, payload, sources);
+Result<bool> CommitPlan::holds_shared(const Fresh& fresh, const Reference& reference) const {
+  if (reference.payload_size != fresh.payload.size()) return false;
+  VARVE_ASSIGN(const PayloadInfo made, inspect_payload(fresh.frame));
+  if (reference.recipe == made.recipe) return sharing_.is_shared_as(reference, fresh.frame);
+  VARVE_ASSIGN(const auto shared, sharing_.find_shared(reference.hash));
+  if (!shared) return false;
+  const SaveKey key = shared_payload_key(reference.hash);
+  const auto same = holds_payload(key, *shared, fresh.frame, fresh.payload, fresh.sources);
   return same && *same;
+}
+
+Result<bool> CommitPlan::holds(const Fresh& fresh, bool is_chunk) {
+  // Most of what is saved differs, which its head tells.
+  const auto looked = view_.get_raw(fresh.key, kFrameHeadSizeMax);
+  if (is_chunk && has_shared_) {
+    VARVE_ASSIGN(const auto reference, sharing_.reference_at(fresh.key, looked));
+    if (reference) {
+      VARVE_ASSIGN(const bool is_same, holds_shared(fresh, *reference));
+      if (!is_same) sharing_.release(reference->hash);
+      return is_same;
+    }
+  }
+  VARVE_ASSIGN(const auto head, or_none_if_damaged(looked));
+  if (!head || is_other_payload(*head, fresh.frame)) return false;
+  VARVE_ASSIGN(const auto stored, or_none_if_damaged(view_.get(fresh.key)));
+  if (!stored) return false;
+  const auto same = holds_payload(fresh.key, *stored, fresh.frame, fresh.payload, fresh.sources);
+  const bool is_same = same && *same;
+  if (is_same && is_chunk) sharing_.note(fresh.key, *stored);
+  return is_same;
 }
 
 Result<bool> CommitPlan::put(const SaveKey& key, const Bytes& payload, const ChunkPos* pos,
@@ -78,10 +99,15 @@ Result<bool> CommitPlan::put(const SaveKey& key, const Bytes& payload, const Chu
   }
   bool is_there = false;
   if (!always) {
-    VARVE_ASSIGN(is_there, holds(key, fresh.view(), payload, sources));
+    VARVE_ASSIGN(is_there, holds({key, fresh.view(), payload, sources}, pos != nullptr));
   }
-  if (!is_there) batch_.put(key, fresh.take());
-  return !is_there;
+  if (is_there) return false;
+  if (pos != nullptr) {
+    sharing_.offer(SharingPlan::OfferKind::fresh, key, fresh.take(), batch_);
+  } else {
+    batch_.put(key, fresh.take());
+  }
+  return true;
 }
 
 Result<bool> CommitPlan::erase(const SaveKey& key) {
@@ -93,12 +119,23 @@ Result<bool> CommitPlan::erase(const SaveKey& key) {
   return is_there;
 }
 
+Result<bool> CommitPlan::erase_chunk(const SaveKey& key) {
+  // Where nothing is shared, whether it is there is all that counts.
+  if (!has_shared_) return erase(key);
+  const auto head = view_.get_raw(key, kReferenceSizeMax + 1);
+  VARVE_ASSIGN(const auto reference, sharing_.reference_at(key, head));
+  if (reference) sharing_.release(reference->hash);
+  const bool is_there = !head || *head;
+  if (is_there) batch_.erase(key);
+  return is_there;
+}
+
 Status CommitPlan::add_chunk(const ChunkChange& change) {
   KindStats& stats = stats_.chunks;
   if (!change.payload) {
     const auto space = tables_->number_of(change.pos.space);
     if (!space) return {};
-    VARVE_ASSIGN(const bool was_there, erase(chunk_key(*space, change.pos)));
+    VARVE_ASSIGN(const bool was_there, erase_chunk(chunk_key(*space, change.pos)));
     stats.erased_count += was_there ? 1 : 0;
     return {};
   }
@@ -196,7 +233,7 @@ Status CommitPlan::add(const Commit& commit, Progress& progress, double share) {
     VARVE_TRY(add_named(RecordKind::global, change, stats_.globals));
     VARVE_TRY(step());
   }
-  return {};
+  return sharing_.finish(batch_);
 }
 
 }  // namespace varve

@@ -6,26 +6,30 @@
 
 #include "store/varve/payload.h"
 #include "store/varve/record_reader.h"
+#include "store/varve/sharing_plan.h"
 
 namespace varve {
 
 class CommitPlan {
  public:
   // All must outlive it. `tables` are copied when the commit needs a number that is not there.
-  CommitPlan(const ReadView& view, SharedSaveTables tables, const PayloadEncoder& encoder,
-             bool is_verified, bool with_deltas)
-      : view_(view),
+  CommitPlan(const SharingPlan::Parts& parts, SharedSaveTables tables,
+             const PayloadEncoder& encoder, bool with_deltas)
+      : view_(parts.view),
         tables_(std::move(tables)),
         encoder_(encoder),
-        is_verified_(is_verified),
-        with_deltas_(with_deltas) {}
+        is_verified_(parts.is_verified),
+        with_deltas_(with_deltas),
+        has_shared_(parts.has_shared),
+        sharing_(parts) {}
 
   // Takes in everything but the header. Cancelled if the progress says so; it goes up to `share`.
   Status add(const Commit& commit, Progress& progress, double share);
   // The number of a generator, which gets one if it has none.
   Result<std::uint32_t> generator_number(const GeneratorId& id);
 
-  bool empty() const noexcept { return batch_.empty(); }
+  // Whether chunks may share payloads behind it, or did before.
+  bool has_shared() const noexcept { return sharing_.has_shared(); }
   WriteBatch& batch() noexcept { return batch_; }
   CommitStats& stats() noexcept { return stats_; }
   const SharedSaveTables& tables() const noexcept { return tables_; }
@@ -38,14 +42,25 @@ class CommitPlan {
   // The number of a space, which gets one if it has none.
   Result<SpaceNumber> number_for(Space space);
   SaveTables& own_tables();
-  // Puts the payload under the key unless the save has it already. False if it has.
+  // Puts the payload under the key unless the save has it already. False if it has. `pos` is that
+  // of a chunk.
   Result<bool> put(const SaveKey& key, const Bytes& payload, const ChunkPos* pos,
                    bool always = false);
   // False if there was nothing.
   Result<bool> erase(const SaveKey& key);
-  // Whether the save has the payload already, of which `fresh` is the frame.
-  Result<bool> holds(const SaveKey& key, ByteView fresh, const Bytes& payload,
-                     const PayloadSources& sources) const;
+  Result<bool> erase_chunk(const SaveKey& key);
+
+  // A payload that is to be saved.
+  struct Fresh {
+    const SaveKey& key;
+    ByteView frame;
+    const Bytes& payload;
+    const PayloadSources& sources;
+  };
+  // Whether the save has it already. A chunk that does not have it and shared what it has is
+  // released from that.
+  Result<bool> holds(const Fresh& fresh, bool is_chunk);
+  Result<bool> holds_shared(const Fresh& fresh, const Reference& reference) const;
 
   const ReadView& view_;
   SharedSaveTables tables_;
@@ -53,6 +68,8 @@ class CommitPlan {
   const PayloadEncoder& encoder_;
   const bool is_verified_;
   const bool with_deltas_;
+  const bool has_shared_;
+  SharingPlan sharing_;
   WriteBatch batch_;
   CommitStats stats_;
 };

@@ -125,6 +125,9 @@ Result<Bytes> decode_payload(ByteView key, const Bytes& frame, const PayloadSour
   if (!sources.is_verified) VARVE_TRY(check_seal(key, frame));
   VARVE_ASSIGN(const auto head, read_head(frame));
   const auto& [info, head_size] = head;
+  if (info.transform == PayloadTransform::shared) {
+    return corruption("payload: it only names a payload, where one has to be");
+  }
   const ByteView body = frame.view().subspan(head_size);
   if (info.expanded_size() > expansion_max(info.compression, body.size()) ||
       (info.compression == PayloadCompression::none && info.expanded_size() != body.size())) {
@@ -146,7 +149,6 @@ Result<PayloadInfo> inspect_payload(ByteView frame) {
 }
 
 bool is_other_payload(ByteView head, ByteView fresh) {
-  constexpr std::size_t kChecksumSize = 8;
   const auto old_info = inspect_payload(head);
   const auto new_info = inspect_payload(fresh);
   // A damaged head is for whoever reads all of it.

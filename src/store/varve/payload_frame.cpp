@@ -12,7 +12,6 @@
 namespace varve {
 namespace {
 
-constexpr std::size_t kChecksumSize = 8;
 constexpr std::uint64_t kNumberMax = std::numeric_limits<std::uint32_t>::max();
 
 std::uint64_t checksum_of(ByteView key, ByteView behind) noexcept {
@@ -38,6 +37,9 @@ void check_fields(const PayloadInfo& info, ByteReader& r) {
   if (info.transform == PayloadTransform::delta && info.delta_size >= info.payload_size) {
     r.fail("delta larger than what it stands for");
   }
+  if (info.transform == PayloadTransform::shared && is_compressed) {
+    r.fail("a shared payload that is compressed here");
+  }
 }
 
 }  // namespace
@@ -53,6 +55,10 @@ void begin_frame(const PayloadInfo& info, ByteWriter& out) {
     out.u64_le(info.base_hash);
     out.varint(info.delta_size);
   }
+  if (info.transform == PayloadTransform::shared) {
+    out.u64_be(info.content_hash.high);
+    out.u64_be(info.content_hash.low);
+  }
   if (info.compression == PayloadCompression::zstd_dictionary) out.varint(info.dictionary_number);
 }
 
@@ -65,7 +71,7 @@ Status check_seal(ByteView key, ByteView frame) {
   ByteReader r(frame);
   const std::uint64_t checksum = r.u64_le();
   VARVE_TRY(r.status("payload: head"));
-  const std::uint64_t found = checksum_of(key, frame.subspan(kChecksumSize));
+  const std::uint64_t found = checksum_of(key, behind_checksum(frame));
   if (checksum == found) return {};
   return corruption(
       fmt::format("payload: {} bytes with checksum {:016x} where {:016x} is expected: they are "
@@ -80,7 +86,7 @@ Result<std::pair<PayloadInfo, std::size_t>> read_head(ByteView frame) {
   VARVE_TRY(r.status("payload: head"));
   PayloadInfo info{.transform = static_cast<PayloadTransform>(form >> 4),
                    .compression = static_cast<PayloadCompression>(form & 15)};
-  if (info.transform > PayloadTransform::delta ||
+  if (info.transform > PayloadTransform::shared ||
       info.compression > PayloadCompression::zstd_dictionary) {
     return unsupported(fmt::format(
         "payload: form {:02x} is not known here; a newer version of Varve wrote it", form));
@@ -92,6 +98,10 @@ Result<std::pair<PayloadInfo, std::size_t>> read_head(ByteView frame) {
     info.generator_number = static_cast<std::uint32_t>(minimal_varint(r, kNumberMax));
     info.base_hash = r.u64_le();
     info.delta_size = minimal_varint(r, kPayloadSizeMax);
+  }
+  if (info.transform == PayloadTransform::shared) {
+    info.content_hash.high = r.u64_be();
+    info.content_hash.low = r.u64_be();
   }
   if (info.compression == PayloadCompression::zstd_dictionary) {
     info.dictionary_number = static_cast<std::uint32_t>(minimal_varint(r, kNumberMax));

@@ -15,6 +15,11 @@
 
 namespace varve {
 
+inline constexpr std::size_t kChecksumSize = 8;
+
+// All that does not depend on the key. `frame` has at least a checksum.
+inline ByteView behind_checksum(ByteView frame) noexcept { return frame.subspan(kChecksumSize); }
+
 // Appends room for the checksum, and the head. The body follows, then seal_frame().
 void begin_frame(const PayloadInfo& info, ByteWriter& out);
 

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "varve/checksum.h"
+
 namespace varve {
 
 // Checked before anything is allocated or written.
@@ -21,6 +23,7 @@ enum class PayloadTransform : std::uint8_t {
   none = 0,
   planes = 1,  // bytes regrouped by their place in a cell (codec/byte_planes.h)
   delta = 2,   // what differs from the generator's payload (codec/sparse_delta.h)
+  shared = 3,  // none of its own: it names one that several chunks have (shared_payload.h)
 };
 enum class PayloadCompression : std::uint8_t {
   none = 0,
@@ -40,6 +43,7 @@ struct PayloadInfo {
   std::uint32_t generator_number = 0;   // delta: which one in the save's table
   std::uint64_t base_hash = 0;          // delta: XXH3 of the payload it differs from
   std::uint64_t delta_size = 0;         // delta: its bytes before they were compressed
+  Hash128 content_hash = {};            // shared: under which the save keeps the payload
 
   friend bool operator==(const PayloadInfo&, const PayloadInfo&) = default;
 

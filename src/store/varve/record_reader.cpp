@@ -8,11 +8,12 @@
 #include "base/try.h"
 #include "store/varve/payload.h"
 #include "store/varve/record_scan.h"
+#include "store/varve/shared_payload.h"
 
 namespace varve {
 namespace {
 
-// Moved entities are looked for again; a store that commits faster than this is not read from.
+// What moved is looked for again; a store that commits faster than this is not read from.
 constexpr int kFindAttemptCount = 100;
 
 std::uint64_t payload_size_of(const RangeEntry& entry) {
@@ -30,6 +31,30 @@ Result<Bytes> generate_guarded(const Generator& generator, const ChunkPos& pos) 
 }
 
 Result<Bytes> RecordReader::decode(ByteView key, const Bytes& frame, const ChunkPos* pos) const {
+  if (pos != nullptr && looks_like_reference(frame)) return decode_shared(key, frame, *pos);
+  return decode_frame(key, frame, pos);
+}
+
+Result<Bytes> RecordReader::decode_shared(ByteView key, const Bytes& reference,
+                                          const ChunkPos& pos) const {
+  VARVE_ASSIGN(const Reference to, decode_reference(key, reference, is_verified_));
+  const SaveKey shared_key = shared_payload_key(to.hash);
+  const auto shared = view_.get(shared_key);
+  if (!shared) return shared.error().with_context(shared_name(to.hash));
+  if (!*shared) {
+    return corruption(fmt::format("refers to {}, which is not there", shared_name(to.hash)));
+  }
+  auto payload = decode_frame(shared_key, **shared, &pos);
+  if (payload && payload->size() != to.payload_size) {
+    payload = corruption(fmt::format("has {} bytes, and a chunk that refers to it wants {}",
+                                     payload->size(), to.payload_size));
+  }
+  if (!payload) return payload.error().with_context(shared_name(to.hash));
+  return payload;
+}
+
+Result<Bytes> RecordReader::decode_frame(ByteView key, const Bytes& frame,
+                                         const ChunkPos* pos) const {
   PayloadSources sources{.dictionaries = &tables_.dictionaries(),
                          .generators = &tables_.generators(),
                          .is_verified = is_verified_};
@@ -68,11 +93,18 @@ Result<std::optional<Bytes>> RecordReader::read_chunk(const ChunkPos& pos) const
   VARVE_ASSIGN(const auto space, number_of(pos));
   if (!space) return std::nullopt;
   const SaveKey key = chunk_key(*space, pos);
-  VARVE_ASSIGN(const std::optional<Bytes> frame, view_.get(key));
-  if (!frame) return std::nullopt;
-  auto payload = decode(key, *frame, &pos);
-  if (!payload) return payload.error().with_context(to_string(pos));
-  return *std::move(payload);
+  std::optional<std::uint64_t> sequence;
+  for (int attempt = 1;; ++attempt) {
+    VARVE_ASSIGN(const std::optional<Bytes> frame, view_.get(key));
+    if (!frame) return std::nullopt;
+    auto payload = decode(key, *frame, &pos);
+    if (payload) return *std::move(payload);
+    // Between the two reads a commit may have taken the shared payload away, with the reference.
+    const bool may_have_moved =
+        looks_like_reference(*frame) && attempt < kFindAttemptCount && sequence != view_.sequence();
+    if (!may_have_moved) return payload.error().with_context(to_string(pos));
+    sequence = view_.sequence();
+  }
 }
 
 Result<std::optional<RecordReader::EntityPlace>> RecordReader::find_entity(EntityId id) const {

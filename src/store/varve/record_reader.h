@@ -43,12 +43,15 @@ class RecordReader {
   // through all entities.
   Result<std::vector<Bytes>> find_entity_keys(EntityId id) const;
 
-  // The payload in a frame that was found under `key`; of a chunk also where it is, for deltas.
+  // The payload in a frame that was found under `key`; of a chunk also where it is, for deltas and
+  // for payloads that are shared.
   Result<Bytes> decode(ByteView key, const Bytes& frame, const ChunkPos* pos) const;
   // The same for the record of a name that is too long for its key.
   static Result<Bytes> strip_long_name(std::string_view name, const Bytes& payload);
 
  private:
+  Result<Bytes> decode_shared(ByteView key, const Bytes& reference, const ChunkPos& pos) const;
+  Result<Bytes> decode_frame(ByteView key, const Bytes& frame, const ChunkPos* pos) const;
   // nullopt if nothing was ever saved there; corruption if nobody can tell.
   Result<std::optional<SpaceNumber>> number_of(const ChunkPos& pos) const;
 

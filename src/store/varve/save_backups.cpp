@@ -59,9 +59,10 @@ Status SaveBackups::keep(const BackupSource& source, std::uint32_t count) {
     numbers.pop_back();
   }
   if (count == 0) return {};
-  // A commit that failed after its backup was made tries again.
+  // A commit that failed after its backup was made tries again. If its process died, the name of
+  // that backup may not be durable yet.
   VARVE_ASSIGN(const bool is_there, is_newest(source));
-  if (is_there) return {};
+  if (is_there) return disk_.vfs().sync_dir(path_parent(root_));
   const std::uint32_t number = has(numbers, count) ? count : first_free(numbers);
   Progress progress;
   auto kept = back_up(source, path(number), {}, progress, disk_);

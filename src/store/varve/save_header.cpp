@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kMagic = "VARVSAVE";
 constexpr std::uint32_t kVersion = 1;
-constexpr std::uint64_t kKnownFeatures = 0;
+constexpr std::uint64_t kKnownFeatures = kFeatureSharedPayloads;
 
 }  // namespace
 

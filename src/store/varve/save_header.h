@@ -9,9 +9,12 @@
 
 namespace varve {
 
+// Chunks of the save may share payloads. It stays when none does any more.
+inline constexpr std::uint64_t kFeatureSharedPayloads = 1;
+
 struct SaveHeader {
-  // What a reader must know to read the save at all, a bit each; none so far. A program that does
-  // not know one of them refuses the save.
+  // What a reader must know to read the save at all, a bit each. A program that does not know one
+  // of them refuses the save.
   std::uint64_t features = 0;
   // Drawn when the save was made, and the same in its backups.
   std::uint64_t save_id = 0;

@@ -5,7 +5,6 @@
 #include "base/byte_reader.h"
 #include "base/endian.h"
 #include "base/try.h"
-#include "varve/checksum.h"
 
 namespace varve {
 namespace {
@@ -92,6 +91,14 @@ SaveKey space_key(SpaceNumber number) { return SaveKey(KeyTag::space).u16(number
 SaveKey generator_key(std::uint32_t number) { return SaveKey(KeyTag::generator).u32(number); }
 SaveKey dictionary_key(std::uint32_t number) { return SaveKey(KeyTag::dictionary).u32(number); }
 
+SaveKey shared_payload_key(const Hash128& hash) {
+  return SaveKey(KeyTag::shared_payload).u64(hash.high).u64(hash.low);
+}
+
+SaveKey shared_count_key(const Hash128& hash) {
+  return SaveKey(KeyTag::shared_count).u64(hash.high).u64(hash.low);
+}
+
 SaveKey chunk_key(SpaceNumber space, const ChunkPos& pos) {
   return SaveKey(KeyTag::chunk).position(space, pos);
 }
@@ -161,6 +168,15 @@ Result<EntityId> decode_entity_key(ByteView key) {
   const EntityId id = reader.u64_be();
   if (!reader.ok() || reader.remaining() != 0) return bad_key("no id");
   return id;
+}
+
+Result<Hash128> decode_shared_key(ByteView key) {
+  ByteReader reader(key);
+  reader.skip(1);
+  const std::uint64_t high = reader.u64_be();
+  const std::uint64_t low = reader.u64_be();
+  if (!reader.ok() || reader.remaining() != 0) return bad_key("no hash");
+  return Hash128{.high = high, .low = low};
 }
 
 Result<std::uint32_t> decode_number_key(ByteView key, std::size_t size) {

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "varve/bytes.h"
+#include "varve/checksum.h"
 #include "varve/key.h"
 #include "varve/result.h"
 
@@ -26,6 +27,8 @@ enum class KeyTag : std::uint8_t {
   space = 0x02,
   generator = 0x03,
   dictionary = 0x04,
+  shared_payload = 0x05,
+  shared_count = 0x06,
   quarantine = 0x08,
   chunk = 0x10,
   entity_place = 0x20,
@@ -84,6 +87,9 @@ SaveKey header_key();
 SaveKey space_key(SpaceNumber number);
 SaveKey generator_key(std::uint32_t number);
 SaveKey dictionary_key(std::uint32_t number);
+// A payload that several chunks share, and how many they are.
+SaveKey shared_payload_key(const Hash128& hash);
+SaveKey shared_count_key(const Hash128& hash);
 SaveKey chunk_key(SpaceNumber space, const ChunkPos& pos);
 // The prefix of all chunks of a space with so many coordinates.
 SaveKey chunk_prefix(KeyTag tag, SpaceNumber space, std::uint8_t coordinate_count);
@@ -107,6 +113,7 @@ struct OwnedEntityKey {
 Result<PlacedChunk> decode_chunk_key(ByteView key);
 Result<OwnedEntityKey> decode_owned_entity_key(ByteView key);
 Result<EntityId> decode_entity_key(ByteView key);  // of a place or a free entity
+Result<Hash128> decode_shared_key(ByteView key);   // of a shared payload or its count
 Result<std::uint32_t> decode_number_key(ByteView key, std::size_t size);
 
 }  // namespace varve

@@ -37,6 +37,8 @@ Status for_each_record(const ReadView& view, KeyTag tag, std::optional<std::uint
 bool is_learned_from(const Result<Bytes>& head) {
   if (!head) return false;
   const auto info = inspect_payload(*head);
+  // What is shared is stored once: that it comes up often is no reason to learn it.
+  if (info && info->transform == PayloadTransform::shared) return false;
   return info && info->payload_size > 0 && info->payload_size <= kDictionaryPayloadSizeMax;
 }
 
@@ -123,13 +125,40 @@ Status VarveStore::write_upkeep(const WriteBatch& batch) {
   return written.error().with_context(path_);
 }
 
+Status VarveStore::write_rewriting(SharingPlan& sharing, WriteBatch& batch) {
+  VARVE_TRY(sharing.finish(batch));
+  if (batch.empty()) return {};
+  const SharedNewest now = newest();
+  std::shared_ptr<Newest> after;
+  if (sharing.has_shared() && (now->header.features & kFeatureSharedPayloads) == 0) {
+    SaveHeader header = now->header;
+    header.features |= kFeatureSharedPayloads;
+    const SaveKey key = header_key();
+    batch.put(key, plain_frame(key, encode_save_header(header)));
+    after = std::make_shared<Newest>(header, now->tables);
+  }
+  VARVE_TRY(write_upkeep(batch));
+  if (after != nullptr) publish(std::move(after));
+  return {};
+}
+
+Status VarveStore::recount_shared() {
+  const SaveHeader header = newest()->header;
+  if ((header.features & kFeatureSharedPayloads) == 0) return {};
+  SharingPlan sharing(sharing_parts(header));
+  sharing.demand_recount();
+  WriteBatch batch;
+  return write_rewriting(sharing, batch);
+}
+
 Status VarveStore::encode_anew(const VarveView& view, Progress& progress) {
-  const SaveTables& tables = *newest()->tables;
-  const RecordReader reader(view.snapshot(), tables, is_verified());
+  const SharedSaveTables tables = newest()->tables;
+  // What is shared changes on the way, so it is read as it is by now. Nobody else writes.
+  const RecordReader reader(*backend_, *tables, is_verified());
   const std::uint64_t count = std::max<std::uint64_t>(backend_->stats().entry_count, 1);
   std::uint64_t done_count = 0;
   WriteBatch batch;
-  ByteWriter fresh;
+  std::optional<SharingPlan> sharing(sharing_parts(newest()->header));
   for (const KeyTag tag : {KeyTag::chunk, KeyTag::owned_entity, KeyTag::free_entity, KeyTag::player,
                            KeyTag::long_player, KeyTag::global, KeyTag::long_global}) {
     VARVE_TRY(for_each_record(
@@ -139,43 +168,76 @@ Status VarveStore::encode_anew(const VarveView& view, Progress& progress) {
           }
           if (progress.is_cancelled()) return cancelled("compacting was cancelled");
           if (!entry.value) return true;  // Damaged; verify() tells.
-          std::optional<ChunkPos> pos;
-          if (tag == KeyTag::chunk) {
-            const auto placed = decode_chunk_key(entry.key);
-            const auto space = placed ? tables.space(placed->space) : placed.error();
-            if (!space) return true;
-            pos = placed->pos.in(*space);
-          }
-          const auto payload = reader.decode(entry.key, *entry.value, pos ? &*pos : nullptr);
-          // What needs a generator that is not here stays as it is.
-          if (!payload) return true;
-          PayloadBase base;
-          Bytes made;
-          const std::shared_ptr<const Generator>& generator = tables.generator();
-          const auto known = generator && pos && options_.deltas
-                                 ? tables.generators().number_of(generator->id())
-                                 : std::nullopt;
-          if (known) {
-            if (auto generated = generator->generate(*pos)) {
-              made = *std::move(generated);
-              base = {.generator_number = *known, .payload = made};
-            }
-          }
-          fresh.clear();
-          VARVE_TRY(encoder_.encode(entry.key, *payload, made.empty() ? nullptr : &base, fresh));
-          const auto old_info = inspect_payload(*entry.value);
-          const bool needs_other = old_info && old_info->transform == PayloadTransform::delta &&
-                                   old_info->generator_number != base.generator_number;
-          if (fresh.size() >= entry.value->size() && !needs_other) return true;
-          batch.put(entry.key, Bytes::copy_of(fresh.view()));
-          if (batch.size() < kBatchSize) return true;
-          VARVE_TRY(write_upkeep(batch));
+          VARVE_TRY(encode_record_anew(reader, *tables, tag, entry, *sharing, batch));
+          if (batch.size() + sharing->held_size() < kBatchSize) return true;
+          VARVE_TRY(write_rewriting(*sharing, batch));
           batch.clear();
+          sharing.emplace(sharing_parts(newest()->header));
           return true;
         }));
   }
-  if (!batch.empty()) VARVE_TRY(write_upkeep(batch));
+  VARVE_TRY(write_rewriting(*sharing, batch));
   return backend_->sync();
+}
+
+Status VarveStore::encode_record_anew(const RecordReader& reader, const SaveTables& tables,
+                                      KeyTag tag, const RangeEntry& entry, SharingPlan& sharing,
+                                      WriteBatch& batch) const {
+  Bytes stored = *entry.value;
+  std::optional<ChunkPos> pos;
+  if (tag == KeyTag::chunk) {
+    const auto placed = decode_chunk_key(entry.key);
+    const auto space = placed ? tables.space(placed->space) : placed.error();
+    if (!space) return {};
+    pos = placed->pos.in(*space);
+    if (sharing.has_shared()) {
+      // A batch before this one may have made a reference of it.
+      VARVE_ASSIGN(const auto now, backend_->get(entry.key));
+      if (!now) return {};
+      stored = *now;
+    }
+  }
+  const auto payload = reader.decode(entry.key, stored, pos ? &*pos : nullptr);
+  // What needs a generator that is not here stays as it is.
+  if (!payload) return {};
+  PayloadBase base;
+  Bytes made;
+  const std::shared_ptr<const Generator>& generator = tables.generator();
+  const auto known = generator && pos && options_.deltas
+                         ? tables.generators().number_of(generator->id())
+                         : std::nullopt;
+  if (known) {
+    if (auto generated = generate_guarded(*generator, *pos)) {
+      made = *std::move(generated);
+      base = {.generator_number = *known, .payload = made};
+    }
+  }
+  ByteWriter fresh;
+  VARVE_TRY(encoder_.encode(entry.key, *payload, made.empty() ? nullptr : &base, fresh));
+  const bool is_reference = pos && looks_like_reference(stored);
+  std::optional<Bytes> shared;
+  Hash128 hash;
+  if (is_reference) {
+    hash = inspect_payload(stored).value().content_hash;
+    VARVE_ASSIGN(shared, sharing.find_shared(hash));
+    if (!shared) return {};
+  }
+  const Bytes& before = shared ? *shared : stored;
+  const auto old_info = inspect_payload(before);
+  const bool needs_other = old_info && old_info->transform == PayloadTransform::delta &&
+                           old_info->generator_number != base.generator_number;
+  const bool is_better = fresh.size() < before.size() || needs_other;
+  using Kind = SharingPlan::OfferKind;
+  if (!pos) {
+    if (is_better) batch.put(entry.key, fresh.take());
+  } else if (is_reference && is_better) {
+    sharing.release(hash);
+    sharing.offer(Kind::kept, entry.key, fresh.take(), batch);
+  } else if (!is_reference) {
+    sharing.offer(is_better ? Kind::fresh : Kind::stored, entry.key,
+                  is_better ? fresh.take() : std::move(stored), batch);
+  }
+  return {};
 }
 
 Result<CompactReport> VarveStore::compact(Progress& progress) {
@@ -185,6 +247,7 @@ Result<CompactReport> VarveStore::compact(Progress& progress) {
     CompactReport report{.size_before = backend_->stats().live_size};
     {
       VARVE_ASSIGN(const auto view, pin_view());
+      VARVE_TRY(recount_shared());
       VARVE_TRY(learn_dictionary(*view));
       VARVE_TRY(encode_anew(*view, progress));
     }

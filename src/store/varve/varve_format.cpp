@@ -64,7 +64,7 @@ class VarveFormat final : public Format {
     return or_out_of_memory([&]() -> Result<std::unique_ptr<Store>> {
       const std::string root = root_of(path);
       VARVE_TRY(create_save(root));
-      return open_as(root, true);
+      return open_as(root, true, true);
     });
   }
   Status rename(std::string_view from, std::string_view to) const override {
@@ -103,7 +103,8 @@ class VarveFormat final : public Format {
 
   Result<std::unique_ptr<Backend>> open_backend(const std::string& root, SaveBackend backend,
                                                 bool writes) const;
-  Result<std::unique_ptr<Store>> open_as(const std::string& root, bool writes) const;
+  Result<std::unique_ptr<Store>> open_as(const std::string& root, bool writes,
+                                         bool has_durable_name = false) const;
   Status must_be_free(const std::string& root) const;
   Status create_save(const std::string& root) const;
   Status rename_save(const std::string& from, const std::string& to) const;
@@ -133,10 +134,14 @@ Result<std::unique_ptr<Backend>> VarveFormat::open_backend(const std::string& ro
   return writes ? log::open_log(vfs_, folder, log_) : log::open_log_to_read(vfs_, folder, log_);
 }
 
-Result<std::unique_ptr<Store>> VarveFormat::open_as(const std::string& root, bool writes) const {
+Result<std::unique_ptr<Store>> VarveFormat::open_as(const std::string& root, bool writes,
+                                                    bool has_durable_name) const {
   VARVE_ASSIGN(const bool is_there, is_save(root));
   if (!is_there) return not_found(fmt::format("there is no save at {}", root));
   VARVE_ASSIGN(const SaveBackend kind, backend_in(root));
+  // Whoever gave it its name may have died before that was durable. No commit is safe in a save
+  // that a crash could leave without a name.
+  if (writes && !has_durable_name) VARVE_TRY(vfs_.sync_dir(path_parent(root)));
   VARVE_ASSIGN(auto backend, open_backend(root, kind, writes));
   return VarveStore::open({.path = root,
                            .format = name_,

@@ -88,8 +88,21 @@ VarveStore::VarveStore(Parts parts, Newest newest, PayloadEncoder encoder, OpenR
       // One beside each save costs a look at every record; a backup now and then does not.
       defaults_({.max_backups = 0}),
       open_report_(std::move(report)),
+      hash_(parts.hash),
       encoder_(std::move(encoder)),
-      newest_(std::make_shared<Newest>(std::move(newest))) {}
+      newest_(std::make_shared<Newest>(std::move(newest))) {
+  if (can_write_ && options_.sharing_memory_size != 0) {
+    sightings_.emplace(options_.sharing_memory_size);
+  }
+}
+
+SharingPlan::Parts VarveStore::sharing_parts(const SaveHeader& header) {
+  return {.view = *backend_,
+          .is_verified = is_verified(),
+          .has_shared = (header.features & kFeatureSharedPayloads) != 0,
+          .sightings = sightings_ ? &*sightings_ : nullptr,
+          .hash = hash_};
+}
 
 // --- Reading -------------------------------------------------------------------------
 
@@ -244,7 +257,7 @@ Result<CommitStats> VarveStore::commit(const Commit& commit, Progress& progress)
     VARVE_TRY(check_commit(commit, capabilities_, before->header.tick));
     // The tables a batch refers to are published before the batch is, so that whoever finds a
     // record finds its space too.
-    CommitPlan plan(*backend_, before->tables, encoder_, is_verified(), options_.deltas);
+    CommitPlan plan(sharing_parts(before->header), before->tables, encoder_, options_.deltas);
     VARVE_TRY(plan.add(commit, progress, 0.5));
     SaveHeader header = before->header;
     header.tick = commit.tick;
@@ -261,6 +274,7 @@ Result<CommitStats> VarveStore::commit(const Commit& commit, Progress& progress)
     stats.generation = header.generation;
     if (is_changed) {
       stats.generation = ++header.generation;
+      if (plan.has_shared()) header.features |= kFeatureSharedPayloads;
       const SaveKey key = header_key();
       plan.batch().put(key, plain_frame(key, encode_save_header(header)));
       // Before the commit: afterwards, a backup that cannot be made would be an error of one
@@ -285,6 +299,25 @@ Result<CommitStats> VarveStore::commit(const Commit& commit, Progress& progress)
   });
 }
 
+Result<std::optional<Bytes>> VarveStore::set_aside(const SaveKey& key, WriteBatch& batch) const {
+  // As it lies there, since it cannot be trusted.
+  VARVE_ASSIGN(const auto value, backend_->get_raw(key, ~std::uint64_t{0}));
+  if (!value) return std::nullopt;
+  ByteWriter kept;
+  kept.u8(static_cast<std::uint8_t>(key.view().size()));
+  kept.bytes(key);
+  kept.bytes(*value);
+  // The same bytes once, however often somebody tries.
+  const SaveKey aside = SaveKey(KeyTag::quarantine).u64(xxh3(key)).u64(xxh3(*value));
+  // Stored as it is, so that nothing else is needed to read it. A record of nearly a GiB under
+  // the longest of names does not fit into another one.
+  VARVE_ASSIGN(const PayloadEncoder plain, PayloadEncoder::make({.speed = SpeedClass::raw}));
+  ByteWriter frame;
+  VARVE_TRY(plain.encode(aside, kept.view(), nullptr, frame));
+  batch.put(aside, frame.take());
+  return value;
+}
+
 Status VarveStore::quarantine(const RecordKey& key) {
   return or_out_of_memory([&]() -> Status {
     VARVE_TRY(check_writable());
@@ -302,22 +335,15 @@ Status VarveStore::quarantine(const RecordKey& key) {
       found = named_key(key.kind, key.name);
     }
     if (!found) return {};
-    // As it lies there, since it cannot be trusted.
-    VARVE_ASSIGN(const auto value, backend_->get_raw(*found, ~std::uint64_t{0}));
-    if (!value) return {};
-    ByteWriter kept;
-    kept.u8(static_cast<std::uint8_t>(found->view().size()));
-    kept.bytes(*found);
-    kept.bytes(*value);
-    // The same bytes once, however often somebody tries.
-    const SaveKey aside = SaveKey(KeyTag::quarantine).u64(xxh3(*found)).u64(xxh3(*value));
     WriteBatch batch;
-    // Stored as it is, so that nothing else is needed to read it. A record of nearly a GiB under
-    // the longest of names does not fit into another one.
-    VARVE_ASSIGN(const PayloadEncoder plain, PayloadEncoder::make({.speed = SpeedClass::raw}));
-    ByteWriter frame;
-    VARVE_TRY(plain.encode(aside, kept.view(), nullptr, frame));
-    batch.put(aside, frame.take());
+    VARVE_ASSIGN(const auto value, set_aside(*found, batch));
+    if (!value) return {};
+    if (key.kind == RecordKind::chunk && looks_like_reference(*value)) {
+      // What it shares is what may be damaged, and goes when the last one lets go of it.
+      if (const auto info = inspect_payload(*value)) {
+        VARVE_TRY(set_aside(shared_payload_key(info->content_hash), batch));
+      }
+    }
     VARVE_TRY(write_upkeep(batch));
     return backend_->sync();
   });

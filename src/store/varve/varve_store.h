@@ -10,6 +10,7 @@
 #include <string>
 
 #include "store/varve/payload.h"
+#include "store/varve/sharing_plan.h"
 #include "store/varve/varve_view.h"
 #include "varve/backend.h"
 #include "varve/store.h"
@@ -29,6 +30,9 @@ class VarveStore final : public Store {
     bool can_write = true;
     // Null where the save has no place beside it for them.
     std::shared_ptr<SaveBackups> backups = nullptr;
+    // By which payloads that may be the same are found, and under which they are stored: the same
+    // one for the life of a save. For tests, which want one that fails.
+    ContentHash hash = xxh3_128;
   };
   // Writes the first header into a backend that holds nothing. `save_id` is drawn at random.
   static Status create(Backend& backend, std::uint64_t save_id);
@@ -99,9 +103,17 @@ class VarveStore final : public Store {
   // varve_compact.cpp: what a record holds stays the same.
   Status learn_dictionary(const VarveView& view);
   Status encode_anew(const VarveView& view, Progress& progress);
+  Status encode_record_anew(const RecordReader& reader, const SaveTables& tables, KeyTag tag,
+                            const RangeEntry& entry, SharingPlan& sharing, WriteBatch& batch) const;
+  // Puts right what damage has left of counts.
+  Status recount_shared();
+  Status write_rewriting(SharingPlan& sharing, WriteBatch& batch);
   Status write_upkeep(const WriteBatch& batch);
   // What is there before a commit becomes the newest backup.
   Status keep_backups(std::uint32_t count);
+  // Puts a record as it lies there beside the others. Its value, if it is there.
+  Result<std::optional<Bytes>> set_aside(const SaveKey& key, WriteBatch& batch) const;
+  SharingPlan::Parts sharing_parts(const SaveHeader& header);
   // Takes note of a write that did not succeed. Needs no memory.
   void note_failure(const WriteResult& written) noexcept;
 
@@ -113,8 +125,10 @@ class VarveStore final : public Store {
   const Capabilities capabilities_;
   const StoreDefaults defaults_;
   const OpenReport open_report_;
+  const ContentHash hash_;
   // Of the thread that commits.
   PayloadEncoder encoder_;
+  std::optional<SightingTable> sightings_;  // if new payloads are to be shared
   // Set by a write nobody knows the outcome of; why, if there was memory to keep that.
   bool is_latched_ = false;
   std::string latch_reason_;

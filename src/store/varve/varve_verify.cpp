@@ -1,10 +1,13 @@
 // Reads every record of a varve save and compares it with everything that is said about it.
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
+#include <map>
 
 #include "base/guarded.h"
 #include "base/try.h"
+#include "store/varve/payload_frame.h"
+#include "store/varve/shared_payload.h"
 #include "store/varve/varve_store.h"
 
 namespace varve {
@@ -12,8 +15,10 @@ namespace {
 
 class Verification {
  public:
-  Verification(const VarveView& view, std::uint64_t entry_count, Progress& progress)
+  Verification(const VarveView& view, ContentHash hash, std::uint64_t entry_count,
+               Progress& progress)
       : view_(view),
+        hash_(hash),
         // Whatever the backend has looked at before, it is looked at again.
         reader_(view.snapshot(), view.tables(), false),
         entry_count_(entry_count),
@@ -37,6 +42,7 @@ class Verification {
                        static_cast<double>(std::max(entry_count_, seen_count_)));
       from = std::move(page.next);
     }
+    check_shared();
     progress_.report(1);
     return std::move(report_);
   }
@@ -68,6 +74,10 @@ class Verification {
       case KeyTag::generator:
       case KeyTag::dictionary:
         return;  // With the tables.
+      case KeyTag::shared_payload:
+        return check_shared_payload(entry);
+      case KeyTag::shared_count:
+        return check_shared_count(entry);
       case KeyTag::quarantine:
         if (const auto good = payload_of(entry, nullptr); !good) problem("the save", good.error());
         return;
@@ -99,7 +109,62 @@ class Verification {
     const auto space = view_.tables().space(placed->space);
     if (!space) return problem("a chunk", space.error());
     const ChunkPos pos = placed->pos.in(*space);
+    if (entry.value && looks_like_reference(*entry.value)) {
+      const auto reference = decode_reference(entry.key, *entry.value, false);
+      if (reference) ++shared_[reference->hash].reference_count;
+    }
     if (const auto good = payload_of(entry, &pos); !good) problem(to_string(pos), good.error());
+  }
+
+  // Whether it can be decoded shows where a chunk refers to it, which may need its position.
+  void check_shared_payload(const RangeEntry& entry) {
+    const auto hash = decode_shared_key(entry.key);
+    if (!hash) return problem("a shared payload", hash.error());
+    Shared& shared = shared_[*hash];
+    shared.is_there = true;
+    if (!entry.value) return problem(shared_name(*hash), entry.value.error());
+    const Status good = check_seal(entry.key, *entry.value);
+    if (!good) return problem(shared_name(*hash), good.error());
+    if (looks_like_reference(*entry.value)) {
+      problem(shared_name(*hash), corruption("it only names another one"));
+    }
+    if (hash_(behind_checksum(*entry.value)) != *hash) {
+      problem(shared_name(*hash), corruption("its bytes have another hash than its key says"));
+    }
+  }
+
+  void check_shared_count(const RangeEntry& entry) {
+    const auto hash = decode_shared_key(entry.key);
+    if (!hash) return problem("the count of a shared payload", hash.error());
+    const auto payload = payload_of(entry, nullptr);
+    const auto count = payload ? decode_shared_count(*payload) : payload.error();
+    if (!count) problem(shared_name(*hash), count.error().with_context("its count"));
+    shared_[*hash].count = count ? *count : 0;
+  }
+
+  void check_shared() {
+    if (shared_.empty()) return;
+    if ((view_.header().features & kFeatureSharedPayloads) == 0) {
+      problem("the save", corruption("payloads are shared, and the header does not say so"));
+    }
+    for (const auto& [hash, shared] : shared_) {
+      // A chunk that refers to what is not there was named with the chunks; a count that cannot be
+      // read, with the counts.
+      if (!shared.is_there && shared.count) {
+        problem(shared_name(hash), corruption("it is counted, and it is not there"));
+      }
+      if (!shared.is_there) continue;
+      if (!shared.count) {
+        problem(shared_name(hash), corruption("it has no count"));
+      } else if (shared.reference_count == 0) {
+        problem(shared_name(hash), corruption("no chunk refers to it"));
+      } else if (*shared.count != 0 && *shared.count != shared.reference_count) {
+        problem(shared_name(hash),
+                corruption(fmt::format("its count is {}, and {} chunks refer to it; compacting the "
+                                       "save counts them anew",
+                                       *shared.count, shared.reference_count)));
+      }
+    }
   }
 
   void check_place(const RangeEntry& entry) {
@@ -164,11 +229,19 @@ class Verification {
     }
   }
 
+  struct Shared {
+    bool is_there = false;
+    std::optional<std::uint64_t> count;  // 0 if it cannot be read
+    std::uint64_t reference_count = 0;
+  };
+
   const VarveView& view_;
+  const ContentHash hash_;
   const RecordReader reader_;
   const std::uint64_t entry_count_;
   Progress& progress_;
   std::uint64_t seen_count_ = 0;
+  std::map<Hash128, Shared> shared_;
   VerifyReport report_;
 };
 
@@ -177,7 +250,7 @@ class Verification {
 Result<VerifyReport> VarveStore::verify(Progress& progress) const {
   return or_out_of_memory([&]() -> Result<VerifyReport> {
     VARVE_ASSIGN(const auto view, pin_view());
-    return Verification(*view, backend_->stats().entry_count, progress).run();
+    return Verification(*view, hash_, backend_->stats().entry_count, progress).run();
   });
 }
 

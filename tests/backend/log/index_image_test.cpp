@@ -5,6 +5,7 @@
 #include <random>
 
 #include "backend/log/index.h"
+#include "backend/log/log_format.h"
 #include "index_world.h"
 #include "support/allocation_watch.h"
 #include "support/bytes_text.h"
@@ -68,9 +69,18 @@ TEST(IndexImage, TheExampleOfItsPage) {
 TEST(IndexImage, WhatIsWrittenIsRead) {
   const Model model = sample();
   const Bytes image = image_of(index_of(model));
-  auto index = Index::from_image(image, kSlotCount);
+  std::vector<SlotUse> uses;
+  auto index = Index::from_image(image, kSlotCount, &uses);
   ASSERT_TRUE(index.ok()) << index.error().message();
   expect_same(*index, model);
+  std::vector<SlotUse> expected(kSlotCount);
+  for (const auto& [key, location] : model) {
+    SlotUse& use = expected[location.slot];
+    use.count += 1;
+    use.byte_count += key.size() + location.value_size;
+    use.cost += record_cost(key.size(), location.value_size);
+  }
+  EXPECT_EQ(uses, expected);
   index->ensure_order();
   expect_same(*index, model);
   EXPECT_EQ(image_of(*index), image);

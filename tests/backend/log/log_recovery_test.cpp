@@ -77,7 +77,8 @@ TEST(LogRecovery, ABatchThatWasInFlightIsWrittenAgainWithOneSync) {
   world.put("b", 3000);
   world.drop();
   const std::size_t before = world.disk.log().size();
-  const std::uint64_t next_segment_id = log::SegmentFiles(world.disk, "log", 1).list()->back() + 1;
+  const std::uint64_t next_segment_id =
+      log::SegmentFiles(world.disk, "log", 1).list()->back().id + 1;
   world.open();
   EXPECT_EQ(world.log->open_report().problems.size(), 0u);
   std::size_t sync_count = 0;
@@ -92,7 +93,7 @@ TEST(LogRecovery, ABatchThatWasInFlightIsWrittenAgainWithOneSync) {
   }
   EXPECT_EQ(sync_count, 1u);
   EXPECT_EQ(other_count, 0u) << "nothing is created, renamed or removed";
-  EXPECT_EQ(log::SegmentFiles(world.disk, "log", 1).list()->back() + 1, next_segment_id);
+  EXPECT_EQ(log::SegmentFiles(world.disk, "log", 1).list()->back().id + 1, next_segment_id);
   world.put("c", 3000);
   world.reopen();
 }
@@ -136,13 +137,13 @@ TEST(LogRecovery, GoesOnBehindABatchThatWasWrittenAgainAndHasHolesNow) {
   world.put("c", 9000);
   world.drop();
   // As reclaiming would: the first copies of both, and the second one of what was overwritten.
-  const auto ids = log::SegmentFiles(world.disk, "log", 1).list().value();
+  const auto segments = log::SegmentFiles(world.disk, "log", 1).list().value();
   const auto punch = [&](std::uint64_t id, std::uint64_t size) {
     const auto file = world.disk.open("log/" + log::segment_name(id), OpenMode::write).value();
     ASSERT_TRUE(file->punch_hole(2 * log::kBlockSize, size));
   };
-  punch(ids[0], 3 * log::kBlockSize);
-  punch(ids[1], log::kBlockSize);
+  punch(segments[0].id, 3 * log::kBlockSize);
+  punch(segments[1].id, log::kBlockSize);
   world.open();
   world.drop();
   ASSERT_TRUE(world.disk.remove("log/checkpoint"));

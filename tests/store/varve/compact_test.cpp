@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <stdexcept>
 
 #include "store/varve/varve_format.h"
 #include "store/varve/varve_store.h"
@@ -138,6 +139,33 @@ TEST_F(VarveCompact, ItFreesASaveOfAnOldGenerator) {
   const auto store = open(options);
   store->use_generator(std::make_shared<Numbered>(2));
   expect_same(*store, 40);
+}
+
+class Throwing final : public Generator {
+ public:
+  GeneratorId id() const override { return {"throwing", 1}; }
+  Result<Bytes> generate(const ChunkPos&) const override { throw std::runtime_error("no hills"); }
+};
+
+// Nothing is known then of what a chunk differs from; it is no reason to fail, nor to end the game.
+TEST_F(VarveCompact, AGeneratorThatThrowsCostsSpaceAlone) {
+  const VarveOptions options{.deltas = true};
+  fill(options, 40, std::make_shared<Numbered>(1));
+  {
+    const auto store = open(options);
+    store->use_generator(std::make_shared<Numbered>(1));
+    store->use_generator(std::make_shared<Throwing>());
+    Progress progress;
+    // From here on the save knows that generator.
+    ASSERT_TRUE(store->commit({.tick = 3, .generator = GeneratorId{"throwing", 1}}, progress));
+    const auto report = store->compact(progress);
+    ASSERT_TRUE(report) << report.error().message();
+    ASSERT_TRUE(store->close());
+  }
+  const auto store = open(options);
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    ASSERT_EQ(store->read_chunk(ChunkPos(static_cast<std::int32_t>(i), 0)).value(), chunk_of(i));
+  }
 }
 
 TEST_F(VarveCompact, ItCanBeGivenUp) {

@@ -72,11 +72,21 @@ Result<std::unique_ptr<Store>> open_checked(const Format& format, std::string_vi
   return store;
 }
 
-Result<std::unique_ptr<Store>> open_or_create_save(Vfs& vfs) {
-  const auto format = small_format(vfs);
+namespace {
+
+Result<std::unique_ptr<Store>> open_or_create(Vfs& vfs, const VarveOptions& options) {
+  const auto format = small_format(vfs, options);
   auto store = open_checked(*format, "world");
   if (!store && store.error().code() == ErrorCode::not_found) return format->create("world");
   return store;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_or_create_save(Vfs& vfs) { return open_or_create(vfs, {}); }
+
+Result<std::unique_ptr<Store>> open_or_create_sharing_save(Vfs& vfs) {
+  return open_or_create(vfs, {.sharing_memory_size = 4096});
 }
 
 Result<std::unique_ptr<crash::Session>> FolderSubject::open(Vfs& vfs) {

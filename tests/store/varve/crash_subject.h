@@ -16,6 +16,7 @@ Result<std::unique_ptr<Store>> open_checked(const Format& format, std::string_vi
 
 // The save "world", made if it is not there.
 Result<std::unique_ptr<Store>> open_or_create_save(Vfs& vfs);
+Result<std::unique_ptr<Store>> open_or_create_sharing_save(Vfs& vfs);
 
 // Saves that are made, written, renamed and removed. Each step does one of these with saves that
 // nobody has open; its upkeep is "create A", "commit A", "rename A B" or "remove A". The records

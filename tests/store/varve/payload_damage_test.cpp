@@ -168,8 +168,19 @@ TEST(PayloadDamage, ReservedFormsAreUnsupported) {
     const PayloadInfo info{.transform = static_cast<PayloadTransform>(form >> 4),
                            .compression = static_cast<PayloadCompression>(form & 15),
                            .payload_size = 5};
-    if (form >> 4 <= 2 && (form & 15) <= 3) continue;
+    if (form >> 4 <= 3 && (form & 15) <= 3) continue;
     EXPECT_EQ(code_of(sealed(info, as_byte_view("stone")), save.sources), ErrorCode::unsupported);
+  }
+}
+
+TEST(PayloadDamage, AReferenceToASharedPayloadIsNoPayload) {
+  const Save save;
+  for (int compression = 0; compression <= 3; ++compression) {
+    const PayloadInfo info{.transform = PayloadTransform::shared,
+                           .compression = static_cast<PayloadCompression>(compression),
+                           .payload_size = 5,
+                           .content_hash = {.high = 1, .low = 2}};
+    EXPECT_EQ(code_of(sealed(info, {}), save.sources), ErrorCode::corruption) << compression;
   }
 }
 

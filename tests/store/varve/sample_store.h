@@ -22,6 +22,7 @@ namespace varve::test {
 struct SampleDisk {
   std::shared_ptr<Backend> kept = make_memory_backend();
   int write_count = 0;
+  std::atomic<int> look_count = 0;  // at keys and values
   // What the next write says, and whether it happens all the same.
   std::optional<WriteOutcome> next_outcome = {};
   bool next_happens = false;
@@ -61,12 +62,16 @@ class SampleBackend final : public Backend {
   explicit SampleBackend(std::shared_ptr<SampleDisk> disk) : disk_(std::move(disk)) {}
 
   std::uint64_t sequence() const override { return disk_->kept->sequence(); }
-  Result<std::optional<Bytes>> get(ByteView key) const override { return disk_->kept->get(key); }
+  Result<std::optional<Bytes>> get(ByteView key) const override {
+    ++disk_->look_count;
+    return disk_->kept->get(key);
+  }
   std::vector<Result<std::optional<Bytes>>> multi_get(
       const std::vector<Bytes>& keys) const override {
     return disk_->kept->multi_get(keys);
   }
   Result<RangePage> range(const RangeQuery& query) const override {
+    ++disk_->look_count;
     return disk_->kept->range(query);
   }
   const BackendTraits& traits() const override { return disk_->kept->traits(); }
@@ -91,16 +96,19 @@ class SampleBackend final : public Backend {
 };
 
 inline Result<std::unique_ptr<VarveStore>> try_open(const std::shared_ptr<SampleDisk>& disk,
-                                                    const VarveOptions& options = {}) {
+                                                    const VarveOptions& options = {},
+                                                    ContentHash hash = xxh3_128) {
   return VarveStore::open({.path = "sample",
                            .format = "varve",
                            .backend = std::make_unique<SampleBackend>(disk),
-                           .options = options});
+                           .options = options,
+                           .hash = hash});
 }
 
 inline std::unique_ptr<VarveStore> open_sample(const std::shared_ptr<SampleDisk>& disk,
-                                               const VarveOptions& options = {}) {
-  auto store = try_open(disk, options);
+                                               const VarveOptions& options = {},
+                                               ContentHash hash = xxh3_128) {
+  auto store = try_open(disk, options, hash);
   EXPECT_TRUE(store) << store.error().message();
   return store ? *std::move(store) : nullptr;
 }

@@ -73,7 +73,7 @@ TEST(SaveHeader, ANewerVersionIsRefusedWithWhatToDo) {
 }
 
 TEST(SaveHeader, FeaturesThisProgramDoesNotKnowAreRefusedEachByItself) {
-  for (int bit = 0; bit < 64; ++bit) {
+  for (int bit = 1; bit < 64; ++bit) {
     SaveHeader header = kSample;
     header.features = std::uint64_t{1} << bit;
     const auto decoded = decode_save_header(encode_save_header(header));
@@ -81,6 +81,12 @@ TEST(SaveHeader, FeaturesThisProgramDoesNotKnowAreRefusedEachByItself) {
     EXPECT_EQ(decoded.error().code(), ErrorCode::unsupported);
     EXPECT_NE(decoded.error().message().find("use a newer one"), std::string::npos);
   }
+}
+
+TEST(SaveHeader, SharedPayloadsAreAFeatureThisProgramKnows) {
+  SaveHeader header = kSample;
+  header.features = kFeatureSharedPayloads;
+  EXPECT_EQ(decode_save_header(encode_save_header(header)).value(), header);
 }
 
 TEST(SaveHeader, ASaveOfANewerProgramIsNotOpened) {

@@ -9,7 +9,7 @@
 
 #include "base/guarded.h"
 #include "crash/store_subject.h"
-#include "sample_store.h"
+#include "sharing_sample.h"
 #include "support/allocation_watch.h"
 
 namespace varve {
@@ -34,10 +34,20 @@ Commit change(std::uint64_t tick) {
   return made;
 }
 
+// The same, with chunks that come to share a payload, join one and let go of one.
+Commit sharing_change(std::uint64_t tick) {
+  Commit made = change(tick);
+  for (int x = 0; x < 4; ++x) {
+    made.chunks.push_back({ChunkPos(x, 70), noise_of(tick / 2 + static_cast<unsigned>(x) / 3)});
+  }
+  return made;
+}
+
 // Fails the allocation `index` of the third commit. Whether the commit got through.
-bool commit_starved(std::size_t index) {
+bool commit_starved(std::size_t index, Commit (*change)(std::uint64_t) = varve::change,
+                    const VarveOptions& options = {}) {
   const auto disk = new_disk();
-  auto store = open_sample(disk);
+  auto store = open_sample(disk, options);
   for (std::uint64_t tick = 1; tick <= 2; ++tick) commit(*store, change(tick));
   const crash::Records before = crash::read_records(*store).value();
   const Commit third = change(3);
@@ -56,7 +66,7 @@ bool commit_starved(std::size_t index) {
   EXPECT_EQ(commit(*store, change(4)).generation, made ? 4u : 3u) << index;
   const crash::Records after = crash::read_records(*store).value();
   EXPECT_TRUE(verify(*store).clean()) << index << ": " << problems_of(verify(*store));
-  store = open_sample(disk);
+  store = open_sample(disk, options);
   EXPECT_EQ(crash::read_records(*store).value(), after) << index;
   EXPECT_EQ(store->generation(), made ? 4u : 3u) << index;
   EXPECT_TRUE(verify(*store).clean()) << index << ": " << problems_of(verify(*store));
@@ -74,6 +84,21 @@ TEST(VarveAllocation, ACommitHappensWhollyOrNotAtAll) {
   }
   std::cout << index << " places for memory to run out, " << failed << " commits failed\n";
   EXPECT_GT(failed, 60u);
+}
+
+TEST(VarveAllocation, SoDoesOneThatShares) {
+  const auto starved = [](std::size_t index) {
+    return commit_starved(index, sharing_change, kSharing);
+  };
+  starved(100'000);
+  std::size_t failed = 0;
+  for (std::size_t index = 0, in_a_row = 0; in_a_row < 20 && !HasFailure(); ++index) {
+    const bool made = starved(index);
+    failed += made ? 0 : 1;
+    in_a_row = made ? in_a_row + 1 : 0;
+  }
+  std::cout << failed << " commits failed\n";
+  EXPECT_GT(failed, 80u);
 }
 
 // Calls `call` with ever more memory until it succeeds; how often it failed.

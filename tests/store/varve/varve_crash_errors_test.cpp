@@ -39,6 +39,27 @@ TEST(VarveCrashErrors, EveryOperationOfACommit) {
                100);
 }
 
+// A commit that shares, joins and lets go happens wholly or not at all.
+TEST(VarveCrashErrors, EveryOperationOfACommitThatShares) {
+  crash::StoreCrashSubject save(open_or_create_sharing_save);
+  const crash::Start start =
+      start_after(save, {{.changes = {{"chunk:1,1", noise(200, 1)}, {"chunk:2,2", noise(200, 1)}}},
+                         {.changes = {{"chunk:5,5", noise(200, 2)}}}});
+  const Workload workload = {{.changes = {{"chunk:1,1", noise(200, 2)},
+                                          {"chunk:2,2", std::nullopt},
+                                          {"chunk:3,3", noise(200, 2)}}}};
+  expect_sound("errors of sharing", crash::sweep_io_errors(save, workload, kFewStates, start), 50);
+}
+
+// The next process goes on in what it sees, and what it commits there must not hang on a name that
+// the one before did not live to make durable.
+TEST(VarveCrashErrors, ProcessesThatAreKilled) {
+  crash::StoreCrashSubject save(open_or_create_save);
+  crash::SweepOptions options = kFewStates;
+  options.state_every = 3;
+  expect_sound("killed", crash::sweep_killed_processes(save, kCommits, options), 80);
+}
+
 TEST(VarveCrashErrors, EveryOperationOfMakingASave) {
   FolderSubject folder;
   expect_sound("errors of making",

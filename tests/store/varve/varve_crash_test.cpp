@@ -68,6 +68,34 @@ TEST(VarveCrash, EverythingASaveDoes) {
   }
 }
 
+// Payloads that become shared, are joined, left and given up, one after the other and several in
+// one commit, with a save that is opened again and forgets what it has seen.
+TEST(VarveCrash, ChunksThatShareTheirPayloads) {
+  crash::StoreCrashSubject save(open_or_create_sharing_save);
+  Workload workload;
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    Step step;
+    for (std::uint64_t j = 0; j < 4; ++j) {
+      const std::string key = "chunk:" + std::to_string((i + j) % 6) + ",0";
+      const bool is_erased = (i + 2 * j) % 5 == 4;
+      step.changes[key] =
+          is_erased ? std::nullopt : std::optional(noise(700, i % 4 == 3 ? 9 : (i / 4 + j) % 3));
+    }
+    step.changes["player:ann"] = noise(20, i);
+    workload.push_back(std::move(step));
+  }
+  workload.insert(workload.begin() + 5, Step{.changes = {}, .upkeep = "reopen"});
+  workload.push_back({.changes = {}, .upkeep = "compact"});
+  workload.push_back({.changes = {{"chunk:0,0", std::nullopt},
+                                  {"chunk:1,0", std::nullopt},
+                                  {"chunk:2,0", std::nullopt},
+                                  {"chunk:3,0", std::nullopt},
+                                  {"chunk:4,0", std::nullopt},
+                                  {"chunk:5,0", std::nullopt}}});
+  workload.push_back({.changes = {}, .upkeep = "verify"});
+  sweep("sharing", save, workload, 1, 199);
+}
+
 TEST(VarveCrash, CreationAndFirstCommits) {
   crash::StoreCrashSubject save(open_or_create_save);
   sweep("creation and commits", save, crash::store_workload(3, {}), 1, 97);
