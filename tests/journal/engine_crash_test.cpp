@@ -77,7 +77,8 @@ TEST(EngineCrash, EveryOperationFails) {
   const auto result = crash::sweep_io_errors(
       subject, workload(5, 6),
       {.seed = 6,
-       .limits = {.all_subsets_atom_count = 2, .position_count_max = 2, .sample_count = 1, .garbage_count_max = 1}});
+       .limits = {.all_subsets_atom_count = 2, .position_count_max = 2, .sample_count = 1, .garbage_count_max = 1},
+       .state_every = 31});
   std::cout << result.summary() << "\n";
   EXPECT_TRUE(result.ok());
   EXPECT_GT(result.failed_run_count, 100u);

@@ -16,7 +16,7 @@ using test::to_hex;
 
 Bytes bytes(std::string_view text) { return Bytes::copy_of(text); }
 
-constexpr std::string_view kPage = "rgb_wal_v1_mutations.part.md";
+constexpr std::string_view kPage = "rgb_wal_v1.md";
 
 // As on the page.
 TickMutations sample() {
