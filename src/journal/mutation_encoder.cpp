@@ -91,8 +91,9 @@ class MutationEncoder {
         cells.push_back({i, component.component, &component.value});
       }
     }
-    std::stable_sort(cells.begin(), cells.end(),
-                     [](const Cell& a, const Cell& b) { return a.component < b.component; });
+    std::sort(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) {
+      return std::pair(a.component, a.entity) < std::pair(b.component, b.entity);
+    });
     write_runs(cells, true);
     end(m_.spawns);
   }

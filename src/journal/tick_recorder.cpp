@@ -14,8 +14,10 @@ template <class Note, class Key>
 std::vector<std::size_t> sorted_by(const std::vector<Note>& notes, Key key) {
   std::vector<std::size_t> order(notes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return key(notes[a]) < key(notes[b]); });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if (key(notes[a]) < key(notes[b])) return true;
+    return a < b && !(key(notes[b]) < key(notes[a]));
+  });
   return order;
 }
 
