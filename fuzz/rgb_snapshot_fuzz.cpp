@@ -1,6 +1,6 @@
-// Invariants checked: no input reads out of bounds; a snapshot that is accepted encodes to exactly the same
-// bytes, and its state can be copied and gone on with. Each input is also checked with its checksum made to fit,
-// which no mutation finds.
+// Invariants checked: no input reads out of bounds; a snapshot that is accepted encodes to exactly
+// the same bytes, and its state can be copied and gone on with. Each input is also checked with its
+// checksum made to fit, which no mutation finds.
 #include <cstring>
 
 #include "base/endian.h"

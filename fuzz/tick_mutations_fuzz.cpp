@@ -1,5 +1,6 @@
-// Invariants checked: no input reads out of bounds; a tick that is accepted is in order, encodes to exactly
-// the same bytes, and is applied whole or not at all; applied twice it does what it does once.
+// Invariants checked: no input reads out of bounds; a tick that is accepted is in order, encodes to
+// exactly the same bytes, and is applied whole or not at all; applied twice it does what it does
+// once.
 #include "fuzz_target.h"
 #include "varve/entity_state.h"
 

@@ -1,8 +1,8 @@
-// The entities and singletons of a world at one tick, as a journal knows them: what a snapshot holds,
-// what recovery gives back.
+// The entities and singletons of a world at one tick, as a journal knows them: what a snapshot
+// holds, what recovery gives back.
 //
-// It is a value. A copy takes almost no time whatever the size, and shares all it can with the original,
-// so that one thread writes a snapshot of a tick while another one goes on with the next.
+// It is a value. A copy takes almost no time whatever the size, and shares all it can with the
+// original, so that one thread writes a snapshot of a tick while another one goes on with the next.
 //
 // Numbers of entities are handed out lowest free index first. So the state depends only on which
 // entities there are and were, not on the order in which a tick made them come and go, and
@@ -65,18 +65,18 @@ class EntityState {
   // Entities a chunk has, by rising index. Empty if it has none.
   std::vector<EntityId> entities_in(const ChunkPos& pos) const;
 
-  // The number the next spawn should have: the lowest index nobody lives at, in its next generation. Indexes
-  // begin at 1 and generations at 0, so that no entity is 0. It stays free until a spawn with it is applied.
-  // invalid_argument once all 2^32 - 1 indexes are taken; an index is given up after its last generation.
+  // The number the next spawn should have: the lowest index nobody lives at, in its next
+  // generation. Indexes begin at 1 and generations at 0, so that no entity is 0. It stays free
+  // until a spawn with it is applied. invalid_argument once all 2^32 - 1 indexes are taken; an
+  // index is given up after its last generation.
   Result<EntityId> next_entity() const;
 
   // Whether apply() would take it.
   Status check(const TickMutations& mutations) const;
-  // Applies a tick's entities, singletons, players and globals; chunks are not kept here. A tick that was
-  // applied before changes nothing.
-  // invalid_argument, and nothing changed: lists out of order; a spawn at an index where another one lives, or
-  // of a generation that is over; any other mutation of an entity that does not live. To despawn one that
-  // is gone already is no mistake.
+  // Applies a tick's entities, singletons, players and globals; chunks are not kept here. A tick
+  // that was applied before changes nothing. invalid_argument, and nothing changed: lists out of
+  // order; a spawn at an index where another one lives, or of a generation that is over; any other
+  // mutation of an entity that does not live. To despawn one that is gone already is no mistake.
   // out_of_space: there was no memory for it, and the state is good for nothing but to be dropped.
   Status apply(const TickMutations& mutations);
 

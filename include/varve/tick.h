@@ -1,5 +1,5 @@
-// What happens in one tick, as data: the unit in which a journal makes a world durable and goes back
-// in its history.
+// What happens in one tick, as data: the unit in which a journal makes a world durable and goes
+// back in its history.
 //
 // A game notes its changes in the order in which they happen:
 //
@@ -10,8 +10,8 @@
 //   TickMutations mutations = recorder.take();
 //
 // and take() gives what came of them, in one order: two ticks with the same outcome are the same
-// bytes. Every mutation says what is there afterwards, never by how much it changed, so that to apply
-// a tick a second time changes nothing.
+// bytes. Every mutation says what is there afterwards, never by how much it changed, so that to
+// apply a tick a second time changes nothing.
 //
 // Thread safety: none of its own.
 #pragma once
@@ -44,8 +44,8 @@ constexpr std::uint32_t entity_index(EntityId entity) noexcept {
 constexpr std::uint32_t entity_generation(EntityId entity) noexcept {
   return static_cast<std::uint32_t>(entity >> 32);
 }
-// What lists of entities rise by: the index, then the generation. Neighbours in a list are neighbours
-// in memory however old they are, and their numbers differ by little.
+// What lists of entities rise by: the index, then the generation. Neighbours in a list are
+// neighbours in memory however old they are, and their numbers differ by little.
 constexpr std::uint64_t entity_order(EntityId entity) noexcept { return std::rotl(entity, 32); }
 
 // The component of entities that are bytes as a whole; registries count from 1.
@@ -67,7 +67,7 @@ struct DespawnMutation {
 };
 struct SpawnMutation {
   EntityId entity = 0;
-  std::optional<ChunkPos> chunk = {};  // the chunk that has it; entities may be nowhere
+  std::optional<ChunkPos> chunk = {};           // the chunk that has it; entities may be nowhere
   std::vector<ComponentValue> components = {};  // by rising id, none twice
   AuthorIndex author = 0;
   friend bool operator==(const SpawnMutation&, const SpawnMutation&) = default;
@@ -97,8 +97,8 @@ struct SingletonMutation {
   AuthorIndex author = 0;
   friend bool operator==(const SingletonMutation&, const SingletonMutation&) = default;
 };
-// What a chunk was before this tick, logged with the first edit after a snapshot: from here its past
-// can be told without the save.
+// What a chunk was before this tick, logged with the first edit after a snapshot: from here its
+// past can be told without the save.
 struct ChunkImage {
   ChunkPos pos = {};
   std::optional<Bytes> payload = {};  // nullopt: there was none
@@ -124,9 +124,10 @@ struct NamedMutation {
   friend bool operator==(const NamedMutation&, const NamedMutation&) = default;
 };
 
-// Applied in the order of the fields. Each list rises by what it is about and has at most one mutation
-// of it: entities by entity_order(); removals and inserts by component, then entity; chunks by position;
-// authors, players and globals by name. Edits of one chunk keep the order in which they were made.
+// Applied in the order of the fields. Each list rises by what it is about and has at most one
+// mutation of it: entities by entity_order(); removals and inserts by component, then entity;
+// chunks by position; authors, players and globals by name. Edits of one chunk keep the order in
+// which they were made.
 struct TickMutations {
   std::vector<std::string> authors = {};  // each has done something
   std::vector<DespawnMutation> despawns = {};
@@ -151,13 +152,14 @@ struct TickMutations {
   friend bool operator==(const TickMutations&, const TickMutations&) = default;
 };
 
-// As in the log: docs/formats/rgb_wal_v1.md#mutations. Refuses what is not in order, as invalid_argument.
+// As in the log: docs/formats/rgb_wal_v1.md#mutations. Refuses what is not in order, as
+// invalid_argument.
 Result<Bytes> encode_mutations(const TickMutations& mutations);
 // corruption for what encode_mutations() did not make; unsupported for a later version of it.
 Result<TickMutations> decode_mutations(const Bytes& data);
 
-// Gathers a tick. What makes no sense, such as an insert into an entity that went before, is kept as it
-// was noted, so that whoever applies the tick says so.
+// Gathers a tick. What makes no sense, such as an insert into an entity that went before, is kept
+// as it was noted, so that whoever applies the tick says so.
 class TickRecorder {
  public:
   // Who does what follows, until it is called again. Empty: nobody.
@@ -181,8 +183,8 @@ class TickRecorder {
   TickMutations take();
 
  private:
-  // Notes stay in the order in which they came; take() sorts them out. To note something is then an append,
-  // and nothing is searched while the game runs.
+  // Notes stay in the order in which they came; take() sorts them out. To note something is then an
+  // append, and nothing is searched while the game runs.
   struct EntityNote {
     enum class Kind : std::uint8_t { spawn, despawn, move };
     EntityId entity = 0;

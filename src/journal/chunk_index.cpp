@@ -6,9 +6,8 @@ namespace varve::journal {
 namespace {
 
 auto at_or_after(std::vector<EntityId>& list, EntityId entity) {
-  return std::lower_bound(list.begin(), list.end(), entity, [](EntityId a, EntityId b) {
-    return entity_order(a) < entity_order(b);
-  });
+  return std::lower_bound(list.begin(), list.end(), entity,
+                          [](EntityId a, EntityId b) { return entity_order(a) < entity_order(b); });
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The columns that encoded ticks and snapshots are made of. Each has one spelling for each list of values,
-// and reading checks counts against the bytes that are there before anything is allocated.
+// The columns that encoded ticks and snapshots are made of. Each has one spelling for each list of
+// values, and reading checks counts against the bytes that are there before anything is allocated.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,8 @@ class Numbers {
   std::vector<std::uint64_t> each_;
 };
 
-// Entities that rise by entity_order(): how much each index is above the one before, then the generations.
+// Entities that rise by entity_order(): how much each index is above the one before, then the
+// generations.
 template <class EntityOf>
 void write_entities(std::size_t count, EntityOf entity_of, ByteWriter& out) {
   std::uint32_t previous = 0;

@@ -23,7 +23,8 @@ Bytes kept(const Bytes& value) {
   return value.size() <= kCopiedSizeMax ? Bytes::copy_of(value.view()) : value;
 }
 
-// Brings the column into a form that takes a value of this size. `is_alone` if no other value stays.
+// Brings the column into a form that takes a value of this size. `is_alone` if no other value
+// stays.
 void Column::make_room(std::size_t value_size, bool is_alone) {
   if (is_loose_ || (value_size == cell_size_ && owners_ != 0)) return;
   if (is_alone && value_size <= kCellSizeMax) {

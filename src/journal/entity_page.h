@@ -1,8 +1,9 @@
 // Sixty-four entities with neighbouring indexes: the unit in which states share memory.
 //
-// Values are kept by component, those of one component side by side in the order of their entities: most of
-// a tick is new values of a few components, and then an insert overwrites a few bytes in place. While
-// all values of a column have one size they lie in one block; once one differs each has its own.
+// Values are kept by component, those of one component side by side in the order of their entities:
+// most of a tick is new values of a few components, and then an insert overwrites a few bytes in
+// place. While all values of a column have one size they lie in one block; once one differs each
+// has its own.
 #pragma once
 
 #include <array>

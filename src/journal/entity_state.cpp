@@ -12,9 +12,7 @@ EntityState::EntityState(EntityState&&) noexcept = default;
 EntityState& EntityState::operator=(EntityState&&) noexcept = default;
 EntityState::EntityState(const EntityState& other)
     : parts_(other.parts_ ? std::make_unique<Parts>(*other.parts_) : nullptr) {}
-EntityState& EntityState::operator=(const EntityState& other) {
-  return *this = EntityState(other);
-}
+EntityState& EntityState::operator=(const EntityState& other) { return *this = EntityState(other); }
 
 const EntityState::Parts& EntityState::parts() const noexcept {
   static const Parts kEmpty;

@@ -140,7 +140,8 @@ class MutationDecoder {
       const std::size_t count = entities_.size();
       const Numbers sizes(in_, count, kValueSizeMax);
       if (!in_.ok()) return;
-      if (out.capacity() - out.size() < count) out.reserve(std::max(out.size() + count, 2 * out.size()));
+      if (out.capacity() - out.size() < count)
+        out.reserve(std::max(out.size() + count, 2 * out.size()));
       const bool are_planes =
           sizes.is_uniform() && has_planes(static_cast<std::size_t>(sizes[0]), count);
       if (!are_planes) {

@@ -12,7 +12,8 @@ namespace varve {
 namespace journal {
 namespace {
 
-// A value on its way: an insert, or a component of a spawn, whose entity is then its place in the list.
+// A value on its way: an insert, or a component of a spawn, whose entity is then its place in the
+// list.
 struct Cell {
   EntityId entity;
   ComponentId component;
@@ -90,8 +91,9 @@ class MutationEncoder {
         cells.push_back({i, component.component, &component.value});
       }
     }
-    std::stable_sort(cells.begin(), cells.end(),
-                     [](const Cell& a, const Cell& b) { return a.component < b.component; });
+    std::sort(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) {
+      return std::pair(a.component, a.entity) < std::pair(b.component, b.entity);
+    });
     write_runs(cells, true);
     end(m_.spawns);
   }
@@ -203,8 +205,7 @@ class MutationEncoder {
     }
     if (begin(Section::edits, m_.edits)) {
       write_positions_of(m_.edits);
-      write_numbers(
-          m_.edits.size(), [&](std::size_t i) { return m_.edits[i].edit.size(); }, out_);
+      write_numbers(m_.edits.size(), [&](std::size_t i) { return m_.edits[i].edit.size(); }, out_);
       for (const ChunkEdit& edit : m_.edits) out_.bytes(edit.edit);
       end(m_.edits);
     }

@@ -110,9 +110,8 @@ Status check_chunks(const TickMutations& m) {
 }
 
 Status check_named(std::string_view name, const std::vector<NamedMutation>& list) {
-  VARVE_TRY(check_order(name, list, [](const NamedMutation& a, const NamedMutation& b) {
-    return a.name < b.name;
-  }));
+  VARVE_TRY(check_order(
+      name, list, [](const NamedMutation& a, const NamedMutation& b) { return a.name < b.name; }));
   for (const NamedMutation& mutation : list) {
     VARVE_TRY(check_name(mutation.name));
     VARVE_TRY(check_value(mutation.data));
@@ -144,9 +143,8 @@ Status check_authors(const TickMutations& m) {
 Status check_mutations(const TickMutations& m) {
   VARVE_TRY(check_authors(m));
   VARVE_TRY(check_entities("despawns", m.despawns));
-  VARVE_TRY(check_order("passing entities", m.passing, [](EntityId a, EntityId b) {
-    return entity_order(a) < entity_order(b);
-  }));
+  VARVE_TRY(check_order("passing entities", m.passing,
+                        [](EntityId a, EntityId b) { return entity_order(a) < entity_order(b); }));
   VARVE_TRY(check_spawns(m));
   VARVE_TRY(check_components("removals", m.removals));
   VARVE_TRY(check_components("inserts", m.inserts));

@@ -12,7 +12,8 @@ inline constexpr std::uint64_t kValueSizeMax = std::uint64_t{1} << 30;
 // Success if the lists are as TickMutations says they are; else invalid_argument.
 Status check_mutations(const TickMutations& mutations);
 
-// Calls visit(author) with the author field of every mutation. `Mutations` is TickMutations, const or not.
+// Calls visit(author) with the author field of every mutation. `Mutations` is TickMutations, const
+// or not.
 template <class Mutations, class Visit>
 void for_each_author(Mutations& mutations, Visit visit) {
   const auto of_list = [&](auto& list) {

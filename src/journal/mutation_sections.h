@@ -1,5 +1,5 @@
-// What encoder and decoder of a tick agree on: docs/formats/rgb_wal_v1.md#mutations. Keep it and that
-// page in step.
+// What encoder and decoder of a tick agree on: docs/formats/rgb_wal_v1.md#mutations. Keep it and
+// that page in step.
 #pragma once
 
 #include <cstdint>

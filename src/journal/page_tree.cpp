@@ -39,9 +39,7 @@ EntityPage& PageTree::own(const MapEdit& edit, std::uint32_t index) {
   return page;
 }
 
-void PageTree::note_taken(std::uint32_t index) noexcept {
-  note_taken(root_.get(), height_, index);
-}
+void PageTree::note_taken(std::uint32_t index) noexcept { note_taken(root_.get(), height_, index); }
 
 // Whether everything below the node is taken.
 bool PageTree::note_taken(void* node, unsigned level, std::uint32_t index) noexcept {
@@ -67,8 +65,8 @@ std::optional<std::uint32_t> PageTree::lowest_free() const noexcept {
     node = child < branch.children.size() ? branch.children[child].get() : nullptr;
   }
   if (node != nullptr) {
-    first += static_cast<std::uint64_t>(
-        std::countr_one(static_cast<const EntityPage*>(node)->taken));
+    first +=
+        static_cast<std::uint64_t>(std::countr_one(static_cast<const EntityPage*>(node)->taken));
   }
   if (first == 0) return 1;
   if (first > 0xffff'ffff) return std::nullopt;
@@ -89,8 +87,7 @@ bool PageTree::equal_nodes(const void* a, const void* b, unsigned level) noexcep
 
 // The height follows from the largest index that was ever used, so equal trees have equal heights.
 bool operator==(const PageTree& a, const PageTree& b) noexcept {
-  return a.height_ == b.height_ &&
-         PageTree::equal_nodes(a.root_.get(), b.root_.get(), a.height_);
+  return a.height_ == b.height_ && PageTree::equal_nodes(a.root_.get(), b.root_.get(), a.height_);
 }
 
 }  // namespace varve::journal

@@ -1,9 +1,10 @@
-// The pages of a state by index: a tree of shared nodes, sixty-four ways at each level and only as high as
-// the largest index needs.
+// The pages of a state by index: a tree of shared nodes, sixty-four ways at each level and only as
+// high as the largest index needs.
 //
 // Invariants: 1. a node is changed only under the edit that made it (see MapEdit in
-// base/persistent_map.h), so never once a copy of the tree may show it; 2. a bit of `full` is set if and only
-// if every index below that child is taken, so that the lowest free one is found in one descent.
+// base/persistent_map.h), so never once a copy of the tree may show it; 2. a bit of `full` is set
+// if and only if every index below that child is taken, so that the lowest free one is found in one
+// descent.
 #pragma once
 
 #include <array>

@@ -72,8 +72,7 @@ std::optional<ChunkPos> PositionReader::read() {
     // Two coordinates differ by less than 2^32.
     const std::uint64_t difference = minimal_varint(in_, (std::uint64_t{1} << 33) - 1);
     const auto half = static_cast<std::int64_t>(difference >> 1);
-    const std::int64_t to =
-        (*previous_)[axis] + ((difference & 1) == 0 ? half : -half - 1);
+    const std::int64_t to = (*previous_)[axis] + ((difference & 1) == 0 ? half : -half - 1);
     if (to < std::numeric_limits<std::int32_t>::min() ||
         to > std::numeric_limits<std::int32_t>::max()) {
       in_.fail("a coordinate above its limit");

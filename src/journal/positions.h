@@ -1,11 +1,11 @@
 // Chunk positions in a row, each told by how it differs from the one before.
 //
-// A position begins with a varint: 0 if it has the space and the number of coordinates of the one before;
-// 1 if there is none (an entity that is nowhere); else 2 + 4 * the number of its space + its number of
-// coordinates - 1. Spaces are numbered as they come, and the first use of a number is followed by
-// the space's name with its size in front. Then each coordinate as a zigzag varint, minus that of
-// the last position of the row, or 0 after a change of space or count. A row begins as if there had been
-// none before it.
+// A position begins with a varint: 0 if it has the space and the number of coordinates of the one
+// before; 1 if there is none (an entity that is nowhere); else 2 + 4 * the number of its space +
+// its number of coordinates - 1. Spaces are numbered as they come, and the first use of a number is
+// followed by the space's name with its size in front. Then each coordinate as a zigzag varint,
+// minus that of the last position of the row, or 0 after a change of space or count. A row begins
+// as if there had been none before it.
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
-// Snapshots as bytes: docs/formats/rgb_snapshot_v1.md. Keep the fields, their order and that page in step.
+// Snapshots as bytes: docs/formats/rgb_snapshot_v1.md. Keep the fields, their order and that page
+// in step.
 #pragma once
 
 #include <functional>
@@ -18,8 +19,8 @@ class SnapshotCodec {
   static constexpr std::size_t kChecksumOffset = 29;
 
   static void write_header(std::uint64_t tick, const EntityState& state, ByteWriter& out);
-  // Everything behind the header. Calls on_piece() between two records from time to time, which may take
-  // away what was written so far.
+  // Everything behind the header. Calls on_piece() between two records from time to time, which may
+  // take away what was written so far.
   static void write_body(const EntityState& state, ByteWriter& out,
                          const std::function<void()>& on_piece);
   static Result<Snapshot> read(const Bytes& data);

@@ -66,7 +66,8 @@ void SnapshotCodec::read_singletons(std::uint32_t count) {
   }
 }
 
-// The section says again what the entities have said; a writer that got one of them wrong is found here.
+// The section says again what the entities have said; a writer that got one of them wrong is found
+// here.
 void SnapshotCodec::check_chunks() {
   const journal::ChunkIndex& chunks = state_.parts_->chunks;
   const std::size_t count = in_.count(in_.u32_le(), 4);
@@ -131,12 +132,11 @@ Result<Snapshot> SnapshotCodec::read(const Bytes& data) {
   const std::uint32_t found =
       crc32(all.subspan(kHeaderSize), crc32(kZeros, crc32(all.first(kChecksumOffset))));
   if (found != checksum) {
-    return corruption(
-        fmt::format("snapshot: checksum {:08x}, expected {:08x}", found, checksum));
+    return corruption(fmt::format("snapshot: checksum {:08x}, expected {:08x}", found, checksum));
   }
   if (version > kVersion) {
-    return unsupported(fmt::format("snapshot: version {}; this program reads up to {}", version,
-                                   kVersion));
+    return unsupported(
+        fmt::format("snapshot: version {}; this program reads up to {}", version, kVersion));
   }
   if (version != kVersion) in.fail("no version of snapshots");
   EntityState::Parts& parts = codec.state_.parts_to_change();

@@ -107,7 +107,8 @@ Result<Bytes> encode_snapshot(std::uint64_t tick, const EntityState& state) {
 }
 
 std::uint64_t EntityState::digest() const {
-  // A piece at a time, so that it takes little memory. Where pieces end follows from what they hold.
+  // A piece at a time, so that it takes little memory. Where pieces end follows from what they
+  // hold.
   constexpr std::size_t kPieceSize = std::size_t{1} << 16;
   ByteWriter out;
   SnapshotCodec::write_header(0, *this, out);

@@ -20,10 +20,9 @@ Error refused(EntityId entity, std::string_view what, std::string_view why) {
 
 template <class List>
 bool has_entity(const List& list, EntityId entity) {
-  const auto at =
-      std::lower_bound(list.begin(), list.end(), entity, [](const auto& m, EntityId wanted) {
-        return entity_order(m.entity) < entity_order(wanted);
-      });
+  const auto at = std::lower_bound(
+      list.begin(), list.end(), entity,
+      [](const auto& m, EntityId wanted) { return entity_order(m.entity) < entity_order(wanted); });
   return at != list.end() && at->entity == entity;
 }
 
@@ -86,13 +85,13 @@ class TickCheck {
       }
       if (slot.is_alive && slot.generation == generation) continue;  // applied before
       if (slot.is_used && slot.generation >= generation) {
-        return refused(entity, "spawn", fmt::format("its index is at generation {} already",
-                                                    slot.generation));
+        return refused(entity, "spawn",
+                       fmt::format("its index is at generation {} already", slot.generation));
       }
       VARVE_TRY(check_vacant(entity, slot, "spawn"));
-      const auto passing = std::upper_bound(
-          m_.passing.begin(), m_.passing.end(), entity_order(entity) | 0xffff'ffff,
-          [](std::uint64_t order, EntityId e) { return order < entity_order(e); });
+      const auto passing =
+          std::upper_bound(m_.passing.begin(), m_.passing.end(), entity_order(entity) | 0xffff'ffff,
+                           [](std::uint64_t order, EntityId e) { return order < entity_order(e); });
       if (passing != m_.passing.begin() && entity_index(passing[-1]) == entity_index(entity) &&
           entity_generation(passing[-1]) >= generation) {
         return refused(entity, "spawn", "its number is used up in the same tick");
@@ -153,7 +152,8 @@ Status EntityState::apply(const TickMutations& m) {
     std::uint32_t page_index = 0;
     const auto page_of = [&](EntityId entity) -> EntityPage& {
       const std::uint32_t index = entity_index(entity) / EntityPage::kCount;
-      if (page == nullptr || index != page_index) page = &parts.pages.own(*parts.edit, entity_index(entity));
+      if (page == nullptr || index != page_index)
+        page = &parts.pages.own(*parts.edit, entity_index(entity));
       page_index = index;
       return *page;
     };
@@ -167,7 +167,8 @@ Status EntityState::apply(const TickMutations& m) {
       page_of(removal.entity).erase(EntityPage::slot_of(removal.entity), removal.component);
     }
     for (const InsertMutation& insert : m.inserts) {
-      page_of(insert.entity).put(EntityPage::slot_of(insert.entity), insert.component, insert.value);
+      page_of(insert.entity)
+          .put(EntityPage::slot_of(insert.entity), insert.component, insert.value);
     }
     for (const MoveMutation& move : m.moves) parts.move(move.entity, move.chunk);
     for (const SingletonMutation& s : m.singletons) {

@@ -1,8 +1,9 @@
 // What an EntityState is made of, and the steps that change it.
 //
-// Invariants: 1. every entity that lives and has a chunk is in the chunk index, once, and nothing else is;
-// 2. parts that a copy may share are not changed: the first change after a copy begins a new edit, under
-// which everything it touches is copied once.
+// Invariants: 1. every entity that lives and has a chunk is in the chunk index, once, and nothing
+// else is;
+// 2. parts that a copy may share are not changed: the first change after a copy begins a new edit,
+// under which everything it touches is copied once.
 #pragma once
 
 #include <atomic>
@@ -25,8 +26,8 @@ struct EntityState::Parts {
   std::size_t entity_count = 0;
 
   std::optional<MapEdit> edit;
-  // Set by who copies it, which other threads may do at the same time. Whoever changes a state has it to
-  // himself, so nothing has to be ordered by this.
+  // Set by who copies it, which other threads may do at the same time. Whoever changes a state has
+  // it to himself, so nothing has to be ordered by this.
   mutable std::atomic<bool> is_shared = false;
 
   Parts() = default;

@@ -1,5 +1,5 @@
-// How the notes of a tick become its outcome. An entity's last spawn or despawn settles what happened to
-// it before; of what was noted after that the last note of each thing counts.
+// How the notes of a tick become its outcome. An entity's last spawn or despawn settles what
+// happened to it before; of what was noted after that the last note of each thing counts.
 #include <algorithm>
 #include <numeric>
 
@@ -8,13 +8,15 @@
 namespace varve {
 namespace {
 
-// The numbers of `notes` in an order in which those about one thing are together, earlier ones first.
+// The numbers of `notes` in an order in which those about one thing are together, earlier ones
+// first.
 template <class Note, class Key>
 std::vector<std::size_t> sorted_by(const std::vector<Note>& notes, Key key) {
   std::vector<std::size_t> order(notes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return key(notes[a]) < key(notes[b]);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if (key(notes[a]) < key(notes[b])) return true;
+    return a < b && !(key(notes[b]) < key(notes[a]));
   });
   return order;
 }
@@ -146,10 +148,9 @@ void TickRecorder::take_components(const std::vector<Life>& lives, TickMutations
   for (std::size_t i = 0; i < order.size(); ++i) {
     ComponentNote& note = component_notes_[order[i]];
     if (i + 1 < order.size() && key(component_notes_[order[i + 1]]) == key(note)) continue;
-    const auto life =
-        std::lower_bound(lives.begin(), lives.end(), note.entity, [](const Life& l, EntityId e) {
-          return entity_order(l.entity) < entity_order(e);
-        });
+    const auto life = std::lower_bound(
+        lives.begin(), lives.end(), note.entity,
+        [](const Life& l, EntityId e) { return entity_order(l.entity) < entity_order(e); });
     if (life != lives.end() && life->entity == note.entity) {
       if (note.entity_note_count < life->settled_count) continue;
       if (life->spawn_index) {
@@ -205,9 +206,12 @@ TickMutations TickRecorder::take() {
   TickMutations out;
   take_components(take_entities(out), out);
   take_chunks(out);
-  out.singletons = last_of_each(singletons_, [](const SingletonMutation& m) { return m.component; });
-  out.players = last_of_each(players_, [](const NamedMutation& m) -> const std::string& { return m.name; });
-  out.globals = last_of_each(globals_, [](const NamedMutation& m) -> const std::string& { return m.name; });
+  out.singletons =
+      last_of_each(singletons_, [](const SingletonMutation& m) { return m.component; });
+  out.players =
+      last_of_each(players_, [](const NamedMutation& m) -> const std::string& { return m.name; });
+  out.globals =
+      last_of_each(globals_, [](const NamedMutation& m) -> const std::string& { return m.name; });
   take_authors(out);
   return out;
 }

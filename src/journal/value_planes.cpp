@@ -60,8 +60,8 @@ void write_indexes(const std::byte* plane, std::size_t stride, std::size_t count
   if (to.empty()) return;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t bit = i * width;
-    to[bit / 8] |= static_cast<std::byte>(places[std::to_integer<std::size_t>(plane[i * stride])]
-                                          << bit % 8);
+    to[bit / 8] |=
+        static_cast<std::byte>(places[std::to_integer<std::size_t>(plane[i * stride])] << bit % 8);
   }
 }
 

@@ -1,11 +1,12 @@
-// Values of one size, regrouped by their bytes' places and packed: what a tick has most of is many small
-// values of one component (positions, healths), in which some bytes are the same for nearly all and others
-// are noise. A compressor that knows only repetitions, as LZ4, makes little of either.
+// Values of one size, regrouped by their bytes' places and packed: what a tick has most of is many
+// small values of one component (positions, healths), in which some bytes are the same for nearly
+// all and others are noise. A compressor that knows only repetitions, as LZ4, makes little of
+// either.
 //
-// A plane has byte p of every value. It begins with a u8, the number of different bytes in it: 1 to 16 of
-// them follow, rising, and for each value its place among them, in 0, 1, 2 or 4 bits, the lowest bits
-// first, zero bits behind the last; or 0, and the bytes as they are. A plane is packed if and only if that
-// is smaller, so that there is one spelling.
+// A plane has byte p of every value. It begins with a u8, the number of different bytes in it: 1 to
+// 16 of them follow, rising, and for each value its place among them, in 0, 1, 2 or 4 bits, the
+// lowest bits first, zero bits behind the last; or 0, and the bytes as they are. A plane is packed
+// if and only if that is smaller, so that there is one spelling.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,8 @@
 
 namespace varve::journal {
 
-// A plane of n bytes may come from three. Values up to this size keep what decoding allocates within
-// this many times the input.
+// A plane of n bytes may come from three. Values up to this size keep what decoding allocates
+// within this many times the input.
 inline constexpr std::size_t kPlanesValueSizeMax = 64;
 // For fewer values the heads of the planes take more than planes save.
 inline constexpr std::size_t kPlanesCountMin = 16;

@@ -181,7 +181,8 @@ RC_GTEST_PROP(EntityState, ATickTwiceIsATickOnce, (std::uint64_t seed)) {
   }
 }
 
-// Copies stay as they are whatever becomes of the others, and a copy that goes its own way spoils none.
+// Copies stay as they are whatever becomes of the others, and a copy that goes its own way spoils
+// none.
 RC_GTEST_PROP(EntityState, CopiesAreIndependent, (std::uint64_t seed)) {
   test::RandomGame game(seed);
   EntityState state;

@@ -1,5 +1,5 @@
-// A world kept the naive way, in maps, changed in the order in which things happen: what a tick and a state
-// have to agree with. And a game that plays in it at random.
+// A world kept the naive way, in maps, changed in the order in which things happen: what a tick and
+// a state have to agree with. And a game that plays in it at random.
 #pragma once
 
 #include <cstdint>

@@ -176,7 +176,8 @@ TEST(Mutations, EveryRuleOfTheFormatIsChecked) {
   expect_corruption("01 01 01 01 07", "a bad name");
   expect_corruption("01 05 00", "a list of nothing");
   expect_corruption("01 06 00", "a list of nothing");
-  expect_corruption("01 06 02 ffffffff0f 01 01 01 01 00 01 01 01 01", "a component above its limit");
+  expect_corruption("01 06 02 ffffffff0f 01 01 01 01 00 01 01 01 01",
+                    "a component above its limit");
   expect_corruption("01 04 01 05 01 00 01 00 01 01 01 01", "a component of no spawn");
   expect_corruption("01 07 01 05 01 01", "nowhere, as before");
   expect_corruption("01 07 02 05 01 01 03 00 02 02 03 02 02", "the one before");
@@ -213,8 +214,8 @@ TEST(Mutations, ABitFlipIsAnErrorOrAnotherTick) {
 }
 
 TEST(Mutations, HostileCountsAllocateNothing) {
-  for (const std::string_view section : {"01", "02", "03", "04", "07", "08", "09", "0a", "0b",
-                                         "0c", "0d", "05 01 01", "06 01 01"}) {
+  for (const std::string_view section :
+       {"01", "02", "03", "04", "07", "08", "09", "0a", "0b", "0c", "0d", "05 01 01", "06 01 01"}) {
     const Bytes data = hex("01" + std::string(section) + "ffffffff03 00 00 00 00");
     const test::AllocationWatch watch;
     const auto decoded = decode_mutations(data);

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "base/endian.h"
 #include "../codec/damage.h"
+#include "base/endian.h"
 #include "model_world.h"
 #include "support/allocation_watch.h"
 #include "support/bytes_text.h"

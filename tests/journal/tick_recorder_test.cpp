@@ -43,8 +43,8 @@ TEST(TickRecorder, WhatASpawnedEntityGetsIsPartOfItsSpawn) {
   recorder.remove(kCow, 3);
   recorder.move(kCow, kHere);
   const TickMutations tick = recorder.take();
-  EXPECT_EQ(tick.spawns, (std::vector<SpawnMutation>{
-                             {kCow, kHere, {{1, bytes("a")}, {2, bytes("b")}}, 0}}));
+  EXPECT_EQ(tick.spawns,
+            (std::vector<SpawnMutation>{{kCow, kHere, {{1, bytes("a")}, {2, bytes("b")}}, 0}}));
   EXPECT_EQ(tick.count(), 3u);
 }
 
@@ -98,9 +98,9 @@ TEST(TickRecorder, APutDropsEarlierEditsOfItsChunk) {
   recorder.edit_chunk(kHere, bytes("3"));
   const TickMutations tick = recorder.take();
   EXPECT_EQ(tick.puts, (std::vector<ChunkPut>{{kHere, bytes("whole"), 0}}));
-  EXPECT_EQ(tick.edits, (std::vector<ChunkEdit>{{kHere, bytes("4"), 0},
-                                                {kHere, bytes("3"), 0},
-                                                {other, bytes("2"), 0}}));
+  EXPECT_EQ(tick.edits,
+            (std::vector<ChunkEdit>{
+                {kHere, bytes("4"), 0}, {kHere, bytes("3"), 0}, {other, bytes("2"), 0}}));
 }
 
 TEST(TickRecorder, OnlyTheFirstImageCounts) {

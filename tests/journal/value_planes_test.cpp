@@ -39,13 +39,16 @@ TEST(ValuePlanes, FewBytesArePlacesInAPalette) {
 
 RC_GTEST_PROP(ValuePlanes, WhatIsWrittenIsRead, (std::uint64_t seed)) {
   std::uint64_t state = seed | 1;
-  const auto next = [&] { return (state = state * 6364136223846793005u + 1442695040888963407u) >> 40; };
+  const auto next = [&] {
+    return (state = state * 6364136223846793005u + 1442695040888963407u) >> 40;
+  };
   const std::size_t size = 1 + next() % 20;
   const std::size_t count = kPlanesCountMin + next() % 100;
   std::string values;
   for (std::size_t i = 0; i < count; ++i) {
     // Each place has its own number of different bytes.
-    for (std::size_t p = 0; p < size; ++p) values.push_back(static_cast<char>(next() % (1 + p * p)));
+    for (std::size_t p = 0; p < size; ++p)
+      values.push_back(static_cast<char>(next() % (1 + p * p)));
   }
   const Bytes planes = written(as_byte_view(values), size);
   bool is_good = false;
@@ -63,8 +66,8 @@ TEST(ValuePlanes, ThereIsOneSpelling) {
   expect_bad("02 0307 00 00");                        // 7 is not used
   expect_bad("02 0703 39 80");                        // does not rise
   expect_bad("02 0303 39 80");
-  expect_bad("03 000102 e4 00 00 00");                // a fourth place
-  expect_bad("11 00");                                // too many
+  expect_bad("03 000102 e4 00 00 00");  // a fourth place
+  expect_bad("11 00");                  // too many
   expect_bad("02 0307 39");
   read(hex("03 000102 24 00 00 00 05"), 1, 17, is_good);
   EXPECT_FALSE(is_good) << "bits behind the last";
