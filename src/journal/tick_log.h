@@ -42,12 +42,12 @@ struct TickLogOptions {
   // What follows a sync begins at a multiple of this: 512, the sector of most disks, to 4096, a power
   // of two.
   std::uint32_t alignment = 512;
-  // Zeros are written at most so far ahead of the entries, so that a synced append changes bytes and
-  // not the size of a file. It begins with less and grows with the segment.
+  // Zeros are written at most so far ahead of the entries where append() waits for syncs, so that these
+  // change bytes and not the size of a file. It begins with less and grows with the segment.
   std::uint64_t prepared_size = std::uint64_t{4} << 20;
   // What is not durable is kept in memory, in case a sync fails. So no more than about so much may
   // wait for one, whatever the durability.
-  std::uint64_t unsynced_size_max = std::uint64_t{8} << 20;
+  std::uint64_t unsynced_size_max = std::uint64_t{2} << 20;
   // Off for tests that want everything inside the calls, in one order.
   bool background = true;
 };

@@ -31,7 +31,6 @@ void PendingEntries::add(EntryHeader header, ByteView payload, const Compression
   // Padding that was behind the last one is of its place in a file, not of its bytes.
   if (!entries_.empty()) bytes_.truncate(entries_.back().position + entries_.back().size());
   Entry entry{.header = header, .position = bytes_.size()};
-  entries_.reserve(entries_.size() + 1);
   bytes_.extend(kEntryHeaderSize);
   const std::size_t start = bytes_.size();
   entry.header.is_stored =

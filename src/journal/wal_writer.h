@@ -92,6 +92,7 @@ class WalWriter {
   void adopt(const SegmentRef& segment);
   // Takes the last segment's file away from writing.
   void seal();
+  bool waits_for_syncs() const;
   std::uint64_t ahead_size() const;
   void wake_upkeep();
 

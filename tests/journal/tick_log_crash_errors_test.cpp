@@ -16,7 +16,7 @@ using journal::TickLogOptions;
 constexpr crash::SweepOptions kFewStates{.limits = {.all_subsets_atom_count = 1,
                                                     .position_count_max = 1,
                                                     .sample_count = 1,
-                                                    .garbage_count_max = 1}};
+                                                    .garbage_count_max = 0}};
 
 void expect_sound(std::string_view what, const crash::IoErrorResult& result,
                   std::uint64_t run_count_min) {
