@@ -67,8 +67,8 @@ ByteView PendingEntries::seal_last(std::uint64_t segment_id, std::size_t padding
   return bytes_.view().subspan(entry.position);
 }
 
-void PendingEntries::append_to(ByteWriter& out, std::uint64_t segment_id,
-                               std::uint64_t alignment, TickIndex& index) const {
+void PendingEntries::append_to(ByteWriter& out, std::uint64_t segment_id, std::uint64_t alignment,
+                               TickIndex& index) const {
   for (const Entry& entry : entries_) {
     out.zeros(static_cast<std::size_t>(entry_position(out.size(), alignment) - out.size()));
     EntryHeader header = entry.header;

@@ -212,8 +212,7 @@ bool WalWriter::needs_spare() const {
 
 bool WalWriter::needs_zeros() const {
   return waits_for_syncs() && file_ != nullptr && !is_spoiled_ &&
-         file_size_ < options_.segment_size &&
-         file_size_ < end_ + ahead_size() / 2;
+         file_size_ < options_.segment_size && file_size_ < end_ + ahead_size() / 2;
 }
 
 bool WalWriter::write_zeros() {
