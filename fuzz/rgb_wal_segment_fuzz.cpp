@@ -1,6 +1,7 @@
-// Invariants checked: no segment or mark reads out of bounds, allocates more than its size allows or makes
-// a walk go on for ever; what a log shows are ticks that rise, up to the latest, with payloads that
-// decompress; what is not shown is an error or lies behind the end; and the log can be gone on with.
+// Invariants checked: no segment or mark reads out of bounds, allocates more than its size allows
+// or makes a walk go on for ever; what a log shows are ticks that rise, up to the latest, with
+// payloads that decompress; what is not shown is an error or lies behind the end; and the log can
+// be gone on with.
 //
 // Each input is a segment, and, since no mutation finds a checksum, a segment again with the
 // checksums of its header and of what looks like entries made to fit.
@@ -30,7 +31,8 @@ void mend(Buffer& file) {
   const std::string_view start("RGBWAL\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00", 16);
   std::copy_n(as_byte_view(start).begin(), start.size(), file.data());
   file.span()[24] &= std::byte{0x03};
-  file.span()[25] = std::byte{static_cast<std::uint8_t>(std::to_integer<int>(file.span()[25]) % 13)};
+  file.span()[25] =
+      std::byte{static_cast<std::uint8_t>(std::to_integer<int>(file.span()[25]) % 13)};
   file.span()[26] &= std::byte{0x02};
   store_le<std::uint32_t>(file.data() + 60, crc32(file.view().first(60)));
   const std::uint32_t alignment = 1u << std::to_integer<int>(file.span()[25]);
@@ -45,8 +47,8 @@ void mend(Buffer& file) {
     auto header = decode_entry_header({entry, kEntryHeaderSize});
     const std::uint64_t room = file.size() - at - kEntryHeaderSize;
     if (!header || header->payload_size > room) return;
-    header->checksum =
-        entry_checksum(*header, file.view().subspan(at + kEntryHeaderSize, header->payload_size), 1);
+    header->checksum = entry_checksum(
+        *header, file.view().subspan(at + kEntryHeaderSize, header->payload_size), 1);
     encode_entry_header(*header, entry);
     at += kEntryHeaderSize + header->payload_size;
   }
@@ -54,13 +56,13 @@ void mend(Buffer& file) {
 
 Status check_reading(const TickLog& log) {
   std::optional<std::uint64_t> last;
-  const Status status = log.read(0, ~std::uint64_t{0},
-                                 [&](std::uint64_t tick, const Bytes& payload) -> Result<bool> {
-                                   VARVE_INVARIANT(!last || tick > *last);
-                                   VARVE_INVARIANT(payload.size() <= kPayloadSizeMax);
-                                   last = tick;
-                                   return true;
-                                 });
+  const Status status =
+      log.read(0, ~std::uint64_t{0}, [&](std::uint64_t tick, const Bytes& payload) -> Result<bool> {
+        VARVE_INVARIANT(!last || tick > *last);
+        VARVE_INVARIANT(payload.size() <= kPayloadSizeMax);
+        last = tick;
+        return true;
+      });
   VARVE_INVARIANT(status || status.error().code() == ErrorCode::corruption);
   VARVE_INVARIANT(!status || last == log.latest_tick() || !log.report().problems.empty());
   return status;
@@ -101,7 +103,8 @@ bool check_input(ByteView in) {
 std::vector<std::string> seeds() {
   std::vector<std::string> all;
   for (const std::uint32_t count : {1, 3}) {
-    for (const CompressionId codec : {CompressionId::none, CompressionId::lz4, CompressionId::zstd}) {
+    for (const CompressionId codec :
+         {CompressionId::none, CompressionId::lz4, CompressionId::zstd}) {
       sim::SimDisk disk;
       TickLogOptions options = kOptions;
       options.durability = {.kind = Durability::Kind::every_n, .count = count};

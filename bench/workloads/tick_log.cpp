@@ -1,5 +1,5 @@
-// tick_log: a durable tick of 1 KB that nothing compresses, against one append and fdatasync and against
-// engines that are as durable; and a tick nobody waits for, against a bare write().
+// tick_log: a durable tick of 1 KB that nothing compresses, against one append and fdatasync and
+// against engines that are as durable; and a tick nobody waits for, against a bare write().
 #include <fmt/format.h>
 
 #include <array>
@@ -89,8 +89,8 @@ Result<std::vector<Measurement>> run_synced(const Context& context) {
   const auto add = [&](const std::string& name, std::unique_ptr<KvArm> arm) {
     dirs.push_back(path_join(context.dir, name));
     series.push_back({.arm = name, .samples = {}, .error = {}});
-    const Status opened = posix_vfs().create_dir(dirs.back()) ? arm->open(dirs.back())
-                                                              : io_error("no folder");
+    const Status opened =
+        posix_vfs().create_dir(dirs.back()) ? arm->open(dirs.back()) : io_error("no folder");
     if (!opened) series.back().error = opened.error().message();
     arms.push_back(std::move(arm));
   };
@@ -141,8 +141,7 @@ Result<std::vector<Measurement>> run_synced(const Context& context) {
 Result<std::vector<Measurement>> run_unsynced(const Context& context) {
   TickLogOptions options;
   options.durability.kind = Durability::Kind::none;
-  VARVE_ASSIGN(const auto log,
-               TickLog::open(posix_vfs(), path_join(context.dir, "log"), options));
+  VARVE_ASSIGN(const auto log, TickLog::open(posix_vfs(), path_join(context.dir, "log"), options));
   const std::string path = path_join(context.dir, "bare");
   VARVE_ASSIGN(const auto bare, posix_vfs().open(path, OpenMode::create));
   Random random(kSeed);
@@ -180,9 +179,8 @@ Result<std::vector<Measurement>> run_unsynced(const Context& context) {
 }  // namespace
 
 void add_tick_log_workloads(Workloads& workloads) {
-  workloads.push_back({.name = "tick_log",
-                       .summary = "durable append of a tick of 1 KB",
-                       .run = run_synced});
+  workloads.push_back(
+      {.name = "tick_log", .summary = "durable append of a tick of 1 KB", .run = run_synced});
   workloads.push_back({.name = "tick_log_unsynced",
                        .summary = "append of a tick of 1 KB nobody waits for, against write()",
                        .run = run_unsynced});

@@ -18,11 +18,13 @@ namespace {
 Status check_options(const TickLogOptions& options) {
   const std::uint32_t alignment = options.alignment;
   if (!std::has_single_bit(alignment) || alignment < kSectorSize || alignment > kAlignmentMax) {
-    return invalid_argument(fmt::format("an alignment of {} bytes is not a power of two from {} to {}",
-                                        alignment, kSectorSize, kAlignmentMax));
+    return invalid_argument(
+        fmt::format("an alignment of {} bytes is not a power of two from {} to {}", alignment,
+                    kSectorSize, kAlignmentMax));
   }
   if (options.segment_size < std::uint64_t{4} * alignment) {
-    return invalid_argument(fmt::format("a segment of {} bytes is too small", options.segment_size));
+    return invalid_argument(
+        fmt::format("a segment of {} bytes is too small", options.segment_size));
   }
   return {};
 }

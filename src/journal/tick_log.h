@@ -1,23 +1,26 @@
-// The log of ticks: one entry a tick in segment files, docs/formats/rgb_wal_v1.md. Knows ticks and bytes,
-// not what the bytes mean.
+// The log of ticks: one entry a tick in segment files, docs/formats/rgb_wal_v1.md. Knows ticks and
+// bytes, not what the bytes mean.
 //
 // Invariants:
 // 1. Ticks rise strictly, in each segment and from one to the next. A tick that is left out changed
 //    nothing.
-// 2. What append() and sync() acknowledged as durable survives any crash; of the rest a prefix does.
+// 2. What append() and sync() acknowledged as durable survives any crash; of the rest a prefix
+// does.
 //    What append() accepted survives the end of the process.
 // 3. A sector that holds something durable is not written again: what follows a sync begins on a
 //    boundary.
 // 4. A segment is written by one opening of the log, and has a name when its first entries are
-//    durable and all before them is. It names the last tick before it and who holds that one: entries
-//    of earlier segments behind that tick were given up (a sync of them failed) and are not read.
-// 5. A bad entry at the end of the last segment is a torn tail, is cut and reported, unless something
-//    behind it was written when it was durable. Then, and anywhere else, it is corruption, and so is a
-//    log that ends before the tick a clean close left a mark of.
+//    durable and all before them is. It names the last tick before it and who holds that one:
+//    entries of earlier segments behind that tick were given up (a sync of them failed) and are not
+//    read.
+// 5. A bad entry at the end of the last segment is a torn tail, is cut and reported, unless
+// something
+//    behind it was written when it was durable. Then, and anywhere else, it is corruption, and so
+//    is a log that ends before the tick a clean close left a mark of.
 //
-// Thread safety: append(), sync(), truncate_before() and close() by one thread at a time; reading by any,
-// meanwhile too, but not during close(). A thread of the log makes files ready and syncs what waits for its
-// time; append() does not wait for such a sync.
+// Thread safety: append(), sync(), truncate_before() and close() by one thread at a time; reading
+// by any, meanwhile too, but not during close(). A thread of the log makes files ready and syncs
+// what waits for its time; append() does not wait for such a sync.
 #pragma once
 
 #include <cstdint>
@@ -39,15 +42,15 @@ struct TickLogOptions {
   Durability durability = {.kind = Durability::Kind::every_ms, .interval_ms = 50};
   CompressionId compression = CompressionId::lz4;
   std::uint64_t segment_size = std::uint64_t{64} << 20;
-  // What follows a sync begins at a multiple of this: 512, the sector of most disks, to 4096, a power
-  // of two.
+  // What follows a sync begins at a multiple of this: 512, the sector of most disks, to 4096, a
+  // power of two.
   std::uint32_t alignment = 512;
-  // Zeros are written at most so far ahead of the entries, so that a synced append changes bytes and
-  // not the size of a file. It begins with less and grows with the segment.
+  // Zeros are written at most so far ahead of the entries where append() waits for syncs, so that
+  // these change bytes and not the size of a file. It begins with less and grows with the segment.
   std::uint64_t prepared_size = std::uint64_t{4} << 20;
   // What is not durable is kept in memory, in case a sync fails. So no more than about so much may
   // wait for one, whatever the durability.
-  std::uint64_t unsynced_size_max = std::uint64_t{8} << 20;
+  std::uint64_t unsynced_size_max = std::uint64_t{2} << 20;
   // Off for tests that want everything inside the calls, in one order.
   bool background = true;
 };
@@ -85,15 +88,15 @@ class TickLog {
   };
   virtual Sizes sizes() const = 0;
 
-  // `payload` is compressed here. invalid_argument, and nothing changed, if `tick` is not behind the last.
-  // A failure of the disk leaves the log as it was before; if that cannot be told for sure, the log is latched: it
-  // takes nothing more, and says why, until it is opened again.
+  // `payload` is compressed here. invalid_argument, and nothing changed, if `tick` is not behind
+  // the last. A failure of the disk leaves the log as it was before; if that cannot be told for
+  // sure, the log is latched: it takes nothing more, and says why, until it is opened again.
   virtual Status append(std::uint64_t tick, ByteView payload) = 0;
   virtual Status sync() = 0;
 
-  // Entries with ticks in [from, to), rising, until `visit` returns false. corruption at the first that is
-  // damaged, naming the segment, the offset and the last good tick; history_truncated (ErrorCode::not_found) naming
-  // the oldest tick if `from` lies before the log.
+  // Entries with ticks in [from, to), rising, until `visit` returns false. corruption at the first
+  // that is damaged, naming the segment, the offset and the last good tick; history_truncated
+  // (ErrorCode::not_found) naming the oldest tick if `from` lies before the log.
   using Visit = std::function<Result<bool>(std::uint64_t tick, const Bytes& payload)>;
   virtual Status read(std::uint64_t from, std::uint64_t to, const Visit& visit) const = 0;
 

@@ -122,8 +122,7 @@ std::optional<std::uint64_t> parse_segment_name(std::string_view name) {
 
 std::uint32_t length_field(const EntryHeader& header) noexcept {
   return header.payload_size | (header.is_stored ? kStored : 0) |
-         (header.begins_group ? kBeginsGroup : 0) |
-         (header.is_behind_durable ? kBehindDurable : 0);
+         (header.begins_group ? kBeginsGroup : 0) | (header.is_behind_durable ? kBehindDurable : 0);
 }
 
 void encode_entry_header(const EntryHeader& header, std::byte* to) noexcept {

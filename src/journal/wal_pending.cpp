@@ -31,7 +31,6 @@ void PendingEntries::add(EntryHeader header, ByteView payload, const Compression
   // Padding that was behind the last one is of its place in a file, not of its bytes.
   if (!entries_.empty()) bytes_.truncate(entries_.back().position + entries_.back().size());
   Entry entry{.header = header, .position = bytes_.size()};
-  entries_.reserve(entries_.size() + 1);
   bytes_.extend(kEntryHeaderSize);
   const std::size_t start = bytes_.size();
   entry.header.is_stored =
@@ -68,8 +67,8 @@ ByteView PendingEntries::seal_last(std::uint64_t segment_id, std::size_t padding
   return bytes_.view().subspan(entry.position);
 }
 
-void PendingEntries::append_to(ByteWriter& out, std::uint64_t segment_id,
-                               std::uint64_t alignment, TickIndex& index) const {
+void PendingEntries::append_to(ByteWriter& out, std::uint64_t segment_id, std::uint64_t alignment,
+                               TickIndex& index) const {
   for (const Entry& entry : entries_) {
     out.zeros(static_cast<std::size_t>(entry_position(out.size(), alignment) - out.size()));
     EntryHeader header = entry.header;

@@ -1,4 +1,5 @@
-// Entries that are not durable yet, encoded: what a failed sync may lose is written again from here.
+// Entries that are not durable yet, encoded: what a failed sync may lose is written again from
+// here.
 #pragma once
 
 #include <cstdint>

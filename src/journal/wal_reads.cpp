@@ -27,10 +27,11 @@ Error SegmentList::damaged(const View& view, std::uint64_t offset,
   // The writer of another process may have taken it away while we read.
   const auto is_there = files_.vfs().exists(view.segment->path);
   if (is_there && !*is_there) return truncated(view.segment->header.start_tick);
-  return corruption(fmt::format(
-      "{}: damaged at offset {}; {}; its last tick is {}", view.segment->path, offset,
-      last_good ? fmt::format("tick {} before it is good", *last_good) : "no tick before it is good",
-      view.last_tick));
+  return corruption(fmt::format("{}: damaged at offset {}; {}; its last tick is {}",
+                                view.segment->path, offset,
+                                last_good ? fmt::format("tick {} before it is good", *last_good)
+                                          : "no tick before it is good",
+                                view.last_tick));
 }
 
 Status SegmentList::check_history(std::uint64_t from) const {
@@ -107,7 +108,8 @@ Result<bool> SegmentList::read_segment(const View& view, std::uint64_t from, std
     const auto payload = payload_of(*entry, header);
     if (!payload && payload.error().code() == ErrorCode::out_of_space) return payload.error();
     // Its checksum fits, so that whoever wrote it wrote nonsense.
-    if (!payload) return damaged(view, entry->offset, last_good).with_context(payload.error().message());
+    if (!payload)
+      return damaged(view, entry->offset, last_good).with_context(payload.error().message());
     VARVE_ASSIGN(const bool goes_on, visit(entry->header.tick, *payload));
     if (!goes_on) return false;
   }

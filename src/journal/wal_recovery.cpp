@@ -10,8 +10,8 @@
 namespace varve::journal {
 namespace {
 
-// What a reader listed may be out of date when it opens it: it tries again, and so it does before it
-// calls something damaged that may only be changing.
+// What a reader listed may be out of date when it opens it: it tries again, and so it does before
+// it calls something damaged that may only be changing.
 constexpr int kReaderAttempts = 8;
 // And what it finds bad may be half written.
 constexpr int kReaderScans = 16;
@@ -153,10 +153,10 @@ class Recovery {
     VARVE_ASSIGN(TailScan scan, scan_end(last, *file));
     if (scan.is_damaged) {
       found_.is_end_damaged = true;
-      problem(corruption(fmt::format(
-          "{}: damaged at offset {}; {}; what follows is not read", last.path, scan.end,
-          scan.last_tick ? fmt::format("tick {} before it is good", *scan.last_tick)
-                         : "no tick before it is good")));
+      problem(corruption(
+          fmt::format("{}: damaged at offset {}; {}; what follows is not read", last.path, scan.end,
+                      scan.last_tick ? fmt::format("tick {} before it is good", *scan.last_tick)
+                                     : "no tick before it is good")));
     }
     if (!scan.last_tick) {
       // Nothing of it is left. All before it was durable when it was begun.
@@ -190,9 +190,10 @@ class Recovery {
     while (walk.last_tick() != last.last_tick) {
       VARVE_ASSIGN(const auto entry, walk.next());
       if (!entry) return io_error(fmt::format("{}: reads differently each time", last.path));
-      auto payload = entry->header.is_stored
-                         ? Result<Bytes>(Bytes::copy_of(entry->payload))
-                         : compression(last.header.codec).decompress(entry->payload, kPayloadSizeMax);
+      auto payload =
+          entry->header.is_stored
+              ? Result<Bytes>(Bytes::copy_of(entry->payload))
+              : compression(last.header.codec).decompress(entry->payload, kPayloadSizeMax);
       if (!payload) return payload.error().with_context(last.path);
       found_.unsure.push_back({entry->header.tick, std::move(*payload)});
     }
@@ -243,8 +244,8 @@ class Recovery {
 Result<Recovered> recover_wal(const WalFiles& files, bool writes) {
   for (int attempt = 1;; ++attempt) {
     auto found = Recovery(files, writes).run();
-    const bool is_sure = found ? found->report.problems.empty()
-                               : found.error().code() != ErrorCode::not_found;
+    const bool is_sure =
+        found ? found->report.problems.empty() : found.error().code() != ErrorCode::not_found;
     if (writes || is_sure || attempt == kReaderAttempts) return found;
   }
 }

@@ -11,10 +11,10 @@ namespace varve::journal {
 void note_break_by_damage(Segment& segment) {
   const auto& previous = segment.header.previous;
   segment.readable_from = segment.header.start_tick;
-  segment.break_before = corruption(fmt::format(
-      "{}: the log was damaged behind {} when it was gone on with at tick {}", segment.path,
-      previous ? fmt::format("tick {}", previous->tick) : "its beginning",
-      segment.header.start_tick));
+  segment.break_before = corruption(
+      fmt::format("{}: the log was damaged behind {} when it was gone on with at tick {}",
+                  segment.path, previous ? fmt::format("tick {}", previous->tick) : "its beginning",
+                  segment.header.start_tick));
 }
 
 void SegmentList::set(std::vector<SegmentRef> segments, std::optional<std::uint64_t> durable_tick) {

@@ -35,11 +35,8 @@ void WalUpkeep::make_zeros(Lock& lock) {
     pause();
     return;
   }
-  // On the disk before somebody waits for a sync of something else. Where nobody does they go
-  // with the rest.
-  const bool is_background_sync =
-      thread_.joinable() && options_.durability.kind != Durability::Kind::none;
-  if (is_background_sync && !writer_.needs_zeros()) (void)sync(lock, true);
+  // On the disk before somebody waits for a sync of something else.
+  if (thread_.joinable() && !writer_.needs_zeros()) (void)sync(lock, true);
 }
 
 void WalUpkeep::make_spare(Lock& lock) {

@@ -1,12 +1,16 @@
 // Appends entries to a log and makes them durable.
 //
 // Invariants:
-// 1. Entries are written once they are accepted, one write each; what is not durable is in memory, too.
-// 2. What follows the beginning of a sync lies on a boundary, so that no sync of it rewrites a sector that
+// 1. Entries are written once they are accepted, one write each; what is not durable is in memory,
+// too.
+// 2. What follows the beginning of a sync lies on a boundary, so that no sync of it rewrites a
+// sector that
 //    is durable. The entry says whether the sync was through when it was written.
-// 3. After a failed sync nothing more is written to that file. What it may have lost becomes a new segment; if that
+// 3. After a failed sync nothing more is written to that file. What it may have lost becomes a new
+// segment; if that
 //    cannot be had, the writer is latched.
-// 4. After a failed write nothing more is written to that file, either: what it left behind the end could
+// 4. After a failed write nothing more is written to that file, either: what it left behind the end
+// could
 //    be taken for something. The next entry goes to a new segment.
 //
 // Thread safety: any thread. Syncs begun by begin_sync() run beside appends.
@@ -83,7 +87,8 @@ class WalWriter {
   Status sync_all(Lock& lock);
   Status write_padding();
   void note_durable(std::uint64_t tick);
-  // Makes a segment of everything that is pending. What fails before it has its name changes nothing.
+  // Makes a segment of everything that is pending. What fails before it has its name changes
+  // nothing.
   Status begin_segment();
   // Its entries into `newborn_`, and what readers need to know.
   SegmentRef encode_newborn();
@@ -92,6 +97,7 @@ class WalWriter {
   void adopt(const SegmentRef& segment);
   // Takes the last segment's file away from writing.
   void seal();
+  bool waits_for_syncs() const;
   std::uint64_t ahead_size() const;
   void wake_upkeep();
 

@@ -139,7 +139,8 @@ Status WalWriter::write_newborn(std::uint64_t* file_size) {
   }
   VARVE_TRY(file->write_at(0, newborn_.view()));
   // For speed alone: on a disk that is nearly full the entries may still have room.
-  const std::uint64_t size = std::min(options_.segment_size, newborn_.size() + ahead_size());
+  const std::uint64_t size =
+      std::min<std::uint64_t>(options_.segment_size, newborn_.size() + ahead_size());
   (void)file->extend_written(size);
   VARVE_TRY(file->sync_data());
   VARVE_ASSIGN(*file_size, file->size());
@@ -191,20 +192,27 @@ void WalWriter::seal() {
 
 // --- Making ready --------------------------------------------------------------------
 
+bool WalWriter::waits_for_syncs() const {
+  return options_.durability.kind == Durability::Kind::every_commit ||
+         options_.durability.kind == Durability::Kind::every_n;
+}
+
 std::uint64_t WalWriter::ahead_size() const {
+  // Zeros double what is written. They pay where somebody waits for each sync.
+  if (!waits_for_syncs()) return 0;
   constexpr std::uint64_t kSizeMin = 64 << 10;
   return std::clamp(std::bit_floor(end_), std::min(kSizeMin, options_.prepared_size),
                     options_.prepared_size);
 }
 
 bool WalWriter::needs_spare() const {
-  return file_ != nullptr && spare_ == nullptr && !is_making_spare_ &&
+  return waits_for_syncs() && file_ != nullptr && spare_ == nullptr && !is_making_spare_ &&
          end_ > options_.segment_size / 2;
 }
 
 bool WalWriter::needs_zeros() const {
-  return file_ != nullptr && !is_spoiled_ && file_size_ < options_.segment_size &&
-         file_size_ < end_ + ahead_size() / 2;
+  return waits_for_syncs() && file_ != nullptr && !is_spoiled_ &&
+         file_size_ < options_.segment_size && file_size_ < end_ + ahead_size() / 2;
 }
 
 bool WalWriter::write_zeros() {

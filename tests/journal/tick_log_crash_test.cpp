@@ -1,7 +1,8 @@
 // The log of ticks crashed at every point, with recoveries crashed again.
 //
-// Invariants checked, for each crash state: every tick that was acknowledged as durable is there with its
-// bytes, and of the others a prefix; ticks rise; nothing is reported as damage; what was opened is durable.
+// Invariants checked, for each crash state: every tick that was acknowledged as durable is there
+// with its bytes, and of the others a prefix; ticks rise; nothing is reported as damage; what was
+// opened is durable.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -50,12 +51,14 @@ Workload busy_workload(std::uint64_t seed) {
   return workload;
 }
 
-void expect_busy(const TickLogEvents& events) {
+// Zeros are written ahead where append() waits for syncs; elsewhere every entry makes its file
+// grow.
+void expect_busy(const TickLogEvents& events, bool has_zeros = true) {
   EXPECT_GE(events.segment_count, 4u);
   EXPECT_GE(events.recycled_count, 1u);
   EXPECT_GE(events.removed_count + events.recycled_count, 2u);
   EXPECT_GE(events.mark_count, 3u);
-  EXPECT_GE(events.growth_count, 4u);
+  EXPECT_EQ(events.growth_count >= 4, has_zeros);
 }
 
 TEST(TickLogCrash, EveryTickSynced) {
@@ -84,7 +87,7 @@ TEST(TickLogCrash, SyncedByHand) {
     for (const std::ptrdiff_t at : {3, 7, 8, 13}) {
       workload.insert(workload.begin() + at, upkeep("sync"));
     }
-    expect_busy(sweep("by hand", options, workload, seed));
+    expect_busy(sweep("by hand", options, workload, seed), false);
   }
 }
 

@@ -218,8 +218,8 @@ TEST(TickLogDamage, ADamagedMarkIsAProblemAndNothingMore) {
   EXPECT_EQ(ticks_in(*log), sample.ticks);
 }
 
-// Every bit of every file, one at a time: what is shown is true, and what is lost is told, unless it
-// is the end of a log nobody closed.
+// Every bit of every file, one at a time: what is shown is true, and what is lost is told, unless
+// it is the end of a log nobody closed.
 TEST(TickLogDamage, NoFlippedBitShowsWrongBytes) {
   const Sample sample = make_sample(6, small_tick_log_options(), true);
   sim::SimDisk whole(sample.image);
@@ -259,7 +259,8 @@ Result<std::unique_ptr<TickLog>> open_hostile(sim::SimDisk& disk, ByteView body,
   return TickLog::open(disk, kLogDir, small_tick_log_options());
 }
 
-Bytes hostile_entry(std::uint64_t tick, std::uint32_t claimed_size, ByteView payload, bool is_stored) {
+Bytes hostile_entry(std::uint64_t tick, std::uint32_t claimed_size, ByteView payload,
+                    bool is_stored) {
   journal::EntryHeader header{.payload_size = claimed_size, .is_stored = is_stored, .tick = tick};
   header.begins_group = true;
   header.checksum = journal::entry_checksum(header, payload, 1);

@@ -40,9 +40,8 @@ void fail_call(sim::SimDisk& disk, std::uint64_t which, bool from_then_on = fals
 
 std::size_t failed_sync_count(const sim::SimDisk& disk) {
   const sim::OpLog ops = disk.log();
-  return static_cast<std::size_t>(std::count_if(ops.begin(), ops.end(), [](const sim::DiskOp& op) {
-    return op.is_sync() && op.failed;
-  }));
+  return static_cast<std::size_t>(std::count_if(
+      ops.begin(), ops.end(), [](const sim::DiskOp& op) { return op.is_sync() && op.failed; }));
 }
 
 // The file is left alone from then on: what it may have lost is in a new segment.
@@ -71,7 +70,7 @@ TEST(TickLogFailures, AFailedSyncOfAGroupWritesAllOfItAgain) {
   ASSERT_TRUE(append(*log, 1));
   for (std::uint64_t tick = 2; tick <= 6; ++tick) ASSERT_TRUE(append(*log, tick));
   EXPECT_EQ(log->durable_tick(), 1u);  // Which was there when the segment was made.
-  fail_call(disk, 2);  // The first pads.
+  fail_call(disk, 2);                  // The first pads.
   ASSERT_TRUE(log->sync());
   disk.set_fault(std::nullopt);
   EXPECT_EQ(failed_sync_count(disk), 1u);

@@ -1,7 +1,8 @@
 // Every mutant of the protocol of the log of ticks is caught or explained.
 //
-// In all of them: zeros ahead of the entries, and the files that become segments later, are for speed,
-// so that it does not matter when they are durable. The mark of a close only tells that it was one.
+// In all of them: zeros ahead of the entries, and the files that become segments later, are for
+// speed, so that it does not matter when they are durable. The mark of a close only tells that it
+// was one.
 #include <gtest/gtest.h>
 
 #include "crash/expected_mutants.h"
@@ -24,8 +25,8 @@ journal::TickLogOptions every_second() {
   return options;
 }
 
-// 0..2 make the folder; 5..10 the segment that is born with the first tick; 13 and 14 are the second; 17..21
-// leave the mark.
+// 0..2 make the folder; 5..10 the segment that is born with the first tick; 13 and 14 are the
+// second; 17..21 leave the mark.
 TEST(TickLogMutants, OfCreation) {
   sweep("creation", small_tick_log_options(), {tick_step(1, 600), tick_step(2, 100)}, {},
         {.caught_count = 15,
@@ -36,8 +37,8 @@ TEST(TickLogMutants, OfCreation) {
          .explained = {{0, 2}, /* zeros */ {7, 8}, {20, 21}}});
 }
 
-// 2..7 are a segment, 8..10 a file made ready, which 13..18 make a segment of; 22..24 are another; 26 and
-// 27 a group; 28..34 close the log.
+// 2..7 are a segment, 8..10 a file made ready, which 13..18 make a segment of; 22..24 are another;
+// 26 and 27 a group; 28..34 close the log.
 TEST(TickLogMutants, OfRotation) {
   sweep("rotation", every_second(), {tick_step(11, 2500), tick_step(12, 2000), tick_step(13, 100)},
         {tick_step(1, 600)},
@@ -57,8 +58,8 @@ TEST(TickLogMutants, OfRotation) {
              {26, 35}}});
 }
 
-// 2..7 are a segment with the tick that covers what goes; 8..12 the mark that says so; 13..18 take a file to use
-// again and remove the others; 22 is a tick; 26..31 make the old file a segment.
+// 2..7 are a segment with the tick that covers what goes; 8..12 the mark that says so; 13..18 take
+// a file to use again and remove the others; 22 is a tick; 26..31 make the old file a segment.
 TEST(TickLogMutants, OfTruncationAndRecycling) {
   sweep("truncation", small_tick_log_options(),
         {truncate_step(40, 30), tick_step(41, 2500), tick_step(42, 2500)}, ticks(1, 14, 3),

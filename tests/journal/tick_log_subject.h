@@ -2,7 +2,8 @@
 //
 // A record is a tick: "tick:00000007" and its payload. A step appends one; what it erases are ticks
 // below the horizon, which its payload names ("horizon 5 ..."), and its upkeep "truncate" tells the
-// log to drop. A log drops whole segments, so that what it still has below the horizon is not shown.
+// log to drop. A log drops whole segments, so that what it still has below the horizon is not
+// shown.
 #pragma once
 
 #include <cstdint>

@@ -101,9 +101,8 @@ TEST(TickLog, StopsReadingWhenToldAndPassesErrorsOn) {
   auto log = open(disk);
   fill(*log, 1, 10);
   int count = 0;
-  EXPECT_TRUE(log->read(0, kForEver, [&](std::uint64_t, const Bytes&) -> Result<bool> {
-    return ++count < 4;
-  }));
+  EXPECT_TRUE(log->read(0, kForEver,
+                        [&](std::uint64_t, const Bytes&) -> Result<bool> { return ++count < 4; }));
   EXPECT_EQ(count, 4);
   const Status failed = log->read(
       0, kForEver, [](std::uint64_t, const Bytes&) -> Result<bool> { return cancelled("enough"); });

@@ -23,7 +23,8 @@ struct Shown {
   Ticks ticks;
   Status status;
 };
-inline Shown show(const journal::TickLog& log, std::uint64_t from = 0, std::uint64_t to = kForEver) {
+inline Shown show(const journal::TickLog& log, std::uint64_t from = 0,
+                  std::uint64_t to = kForEver) {
   Shown shown;
   shown.status = log.read(from, to, [&](std::uint64_t tick, const Bytes& payload) -> Result<bool> {
     EXPECT_TRUE(shown.ticks.empty() || tick > shown.ticks.rbegin()->first);

@@ -85,10 +85,10 @@ TEST(WalFormat, AnEntrysChecksumCoversEverything) {
   const std::uint32_t checksum = entry_checksum(header, as_byte_view("abc"), 1);
   EXPECT_NE(checksum, entry_checksum(header, as_byte_view("abd"), 1));
   EXPECT_NE(checksum, entry_checksum(header, as_byte_view("abc"), 2));
-  for (const auto& change : {+[](EntryHeader& h) { h.tick = 6; },
-                             +[](EntryHeader& h) { h.is_stored = false; },
-                             +[](EntryHeader& h) { h.begins_group = true; },
-                             +[](EntryHeader& h) { h.is_behind_durable = true; }}) {
+  for (const auto& change :
+       {+[](EntryHeader& h) { h.tick = 6; }, +[](EntryHeader& h) { h.is_stored = false; },
+        +[](EntryHeader& h) { h.begins_group = true; },
+        +[](EntryHeader& h) { h.is_behind_durable = true; }}) {
     EntryHeader changed = header;
     change(changed);
     EXPECT_NE(checksum, entry_checksum(changed, as_byte_view("abc"), 1));
