@@ -74,8 +74,8 @@ class ComponentSet {
 
 // Which component has which id, for the life of a save. Ids count from 1.
 //
-// As bytes: u8 version (1), varint count, then for each name, by rising id: varint id, varint size of
-// the name, the name.
+// As bytes: u8 version (1), varint count, then for each name, by rising id: varint id, varint size
+// of the name, the name.
 class ComponentNames {
  public:
   // corruption if `table` is not what encode() makes.

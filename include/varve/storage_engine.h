@@ -1,5 +1,5 @@
-// Durable ticks for a game with entities: a log of what each tick changed, snapshots of the whole, and recovery of
-// any tick since.
+// Durable ticks for a game with entities: a log of what each tick changed, snapshots of the whole,
+// and recovery of any tick since.
 //
 //   auto engine = StorageEngine::open("world.journal", {});
 //   auto position = (*engine)->register_component("position");
@@ -8,8 +8,8 @@
 //   ...
 //   auto yesterday = (*engine)->recover(tick - 72'000);   // an EntityState
 //
-// Thread safety: the calls that change something by one thread at a time; recover() and what only asks by any
-// thread, meanwhile too.
+// Thread safety: the calls that change something by one thread at a time; recover() and what only
+// asks by any thread, meanwhile too.
 #pragma once
 
 #include <chrono>
@@ -45,8 +45,8 @@ struct StorageConfig {
   std::uint64_t history_ticks = 72'000;
   // And at most so many segments, if it is not 0: older ones go as soon as a snapshot covers them.
   std::size_t max_wal_segments = 0;
-  // If the log is damaged before its end: go on from the last tick that can be told. What the log had is kept beside it.
-  // Without this such a journal is not opened.
+  // If the log is damaged before its end: go on from the last tick that can be told. What the log
+  // had is kept beside it. Without this such a journal is not opened.
   bool accept_damage = false;
 };
 
@@ -60,26 +60,28 @@ struct SnapshotMeta {
 
 // What opening found. Empty for what was closed and is whole.
 struct StorageReport {
-  std::optional<std::uint64_t> cut_after = {};  // a tick nobody was promised was cut off behind this one
+  std::optional<std::uint64_t> cut_after =
+      {};  // a tick nobody was promised was cut off behind this one
   std::vector<Error> problems = {};
 };
 
 class StorageEngine {
  public:
-  // Opens the journal in the folder `path`, or makes it: its log in `log/`, its snapshots and tables in a file
-  // backend in `snapshots/`. `busy` if another process has it.
+  // Opens the journal in the folder `path`, or makes it: its log in `log/`, its snapshots and
+  // tables in a file backend in `snapshots/`. `busy` if another process has it.
   static Result<std::unique_ptr<StorageEngine>> open(std::string_view path,
                                                      const StorageConfig& config = {});
   virtual ~StorageEngine() = default;
 
   virtual const StorageReport& report() const = 0;
 
-  // The id of a component or singleton by this name, the same in every run. A new one is durable when this returns.
+  // The id of a component or singleton by this name, the same in every run. A new one is durable
+  // when this returns.
   virtual Result<ComponentId> register_component(std::string_view name) = 0;
   virtual std::optional<ComponentId> component_id(std::string_view name) const = 0;
 
-  // Durable as sync_mode says. Refused with nothing changed: a tick not behind the latest, a component nobody registered
-  // (but kWholeEntity), mutations the state refuses.
+  // Durable as sync_mode says. Refused with nothing changed: a tick not behind the latest, a
+  // component nobody registered (but kWholeEntity), mutations the state refuses.
   virtual Status commit_tick(std::uint64_t tick, const TickMutations& mutations) = 0;
   virtual Status sync() = 0;
 
@@ -91,17 +93,20 @@ class StorageEngine {
 
   // The state at the latest tick: a copy, for almost nothing.
   virtual EntityState state() const = 0;
-  // The state as it was after `tick`. A tick between two that changed something is as the first of them.
-  // not_found, naming the oldest tick, if it lies before the history; invalid_argument if it has not come yet.
+  // The state as it was after `tick`. A tick between two that changed something is as the first of
+  // them. not_found, naming the oldest tick, if it lies before the history; invalid_argument if it
+  // has not come yet.
   virtual Result<EntityState> recover(std::uint64_t tick) const = 0;
 
   // Of the latest tick, durable when it returns; the policy makes them by itself in the background.
   virtual Result<SnapshotId> create_snapshot() = 0;
   virtual std::vector<SnapshotMeta> snapshots() const = 0;
-  // Why the last one in the background was not made; nothing is lost by it but time. nullopt if it was.
+  // Why the last one in the background was not made; nothing is lost by it but time. nullopt if it
+  // was.
   virtual std::optional<Error> snapshot_problem() const = 0;
 
-  // Removes history before `tick`: whole segments that a snapshot covers, and snapshots nothing needs any more.
+  // Removes history before `tick`: whole segments that a snapshot covers, and snapshots nothing
+  // needs any more.
   virtual Status truncate_before(std::uint64_t tick) = 0;
 
   virtual Status close() = 0;

@@ -35,8 +35,8 @@ CompressionId compression_of(LogCompression compression) {
   return CompressionId::lz4;
 }
 
-// A folder whose name is not durable when it returns an error is made anew the next time: a sync that failed is no
-// good a second time.
+// A folder whose name is not durable when it returns an error is made anew the next time: a sync
+// that failed is no good a second time.
 Status make_folder(Vfs& vfs, const std::string& path) {
   VARVE_ASSIGN(const bool is_there, vfs.exists(path));
   if (is_there) return {};
@@ -134,7 +134,8 @@ class Engine final : public StorageEngine {
   StorageReport report_;
   std::atomic<bool> is_closed_ = false;
 
-  // In this order where several are held: through a snapshot; through a change of the log; for what follows.
+  // In this order where several are held: through a snapshot; through a change of the log; for what
+  // follows.
   std::mutex snapshot_mutex_;
   mutable std::mutex log_mutex_;
   mutable std::mutex mutex_;
@@ -144,7 +145,7 @@ class Engine final : public StorageEngine {
   std::vector<SnapshotMeta> snapshots_;
   std::optional<std::uint64_t> log_base_;
   std::optional<Error> snapshot_problem_;
-  std::uint64_t snapshot_tick_ = 0;  // of the last one that was asked for
+  std::uint64_t snapshot_tick_ = 0;      // of the last one that was asked for
   std::uint64_t snapshot_log_size_ = 0;  // of the log then
   std::optional<Wanted> wanted_;
   bool is_stopping_ = false;
@@ -180,9 +181,11 @@ Status Engine::open_parts() {
   log::LogOptions options{.traits = log::file_backend_traits()};
   options.background = options_.background;
   options.seed = options_.seed;
-  VARVE_ASSIGN(auto backend, log::open_log(vfs_, path_join(path_, kSnapshotFolder), std::move(options)));
+  VARVE_ASSIGN(auto backend,
+               log::open_log(vfs_, path_join(path_, kSnapshotFolder), std::move(options)));
   report_.problems = backend->open_report().problems;
-  // Whoever made the folder may not have got as far as its name. Nothing was promised to anybody then.
+  // Whoever made the folder may not have got as far as its name. Nothing was promised to anybody
+  // then.
   if (backend->sequence() == 0) VARVE_TRY(vfs_.sync_dir(path_parent(path_)));
   VARVE_ASSIGN(store_, SnapshotStore::open(std::move(backend)));
   VARVE_ASSIGN(names_, store_->names());
@@ -197,23 +200,27 @@ Status Engine::open_parts() {
 
 Status Engine::load_state() {
   std::optional<std::uint64_t> latest = log_->latest_tick();
-  if (!snapshots_.empty() && (!latest || *latest < snapshots_.back().tick)) VARVE_TRY(go_on_without_log(latest));
+  if (!snapshots_.empty() && (!latest || *latest < snapshots_.back().tick))
+    VARVE_TRY(go_on_without_log(latest));
   if (!latest) return {};
   if (!log_base_ && log_->begins_cut()) {
-    return corruption(fmt::format("{}: the first segments of the log are missing, and nobody cut them off: bring them back", path_));
+    return corruption(fmt::format(
+        "{}: the first segments of the log are missing, and nobody cut them off: bring them back",
+        path_));
   }
   Replayed replayed;
   const Status told = replay(history(), *latest, replayed);
-  report_.problems.insert(report_.problems.end(), replayed.problems.begin(), replayed.problems.end());
+  report_.problems.insert(report_.problems.end(), replayed.problems.begin(),
+                          replayed.problems.end());
   if (!told && told.error().code() == ErrorCode::corruption && config_.accept_damage) {
     report_.problems.push_back(told.error());
     VARVE_TRY(set_damage_aside(replayed));
     latest = replayed.tick;
   } else if (!told) {
-    return told.error().with_context(
-        fmt::format("{}: tick {} is the last that can be told; open it with accept_damage to go on from there, "
-                    "or bring back a backup",
-                    path_, replayed.tick.value_or(0)));
+    return told.error().with_context(fmt::format(
+        "{}: tick {} is the last that can be told; open it with accept_damage to go on from there, "
+        "or bring back a backup",
+        path_, replayed.tick.value_or(0)));
   }
   state_ = std::move(replayed.state);
   latest_tick_ = latest;
@@ -222,15 +229,17 @@ Status Engine::load_state() {
   return {};
 }
 
-// A log is durable up to every snapshot, so that one that ends before the last has lost ticks, or all. What was between
-// two snapshots cannot be told any more, and must not be made up of what is left.
+// A log is durable up to every snapshot, so that one that ends before the last has lost ticks, or
+// all. What was between two snapshots cannot be told any more, and must not be made up of what is
+// left.
 Status Engine::go_on_without_log(std::optional<std::uint64_t>& latest) {
   const std::uint64_t tick = snapshots_.back().tick;
   if (log_base_ != tick) {
-    report_.problems.push_back(corruption(
-        fmt::format("{}: the log ends {}, before the snapshot of tick {}: what was before that is lost but for its "
-                    "snapshots",
-                    path_, latest ? fmt::format("at tick {}", *latest) : "before it begins", tick)));
+    report_.problems.push_back(corruption(fmt::format(
+        "{}: the log ends {}, before the snapshot of tick {}: what was before that is lost but for "
+        "its "
+        "snapshots",
+        path_, latest ? fmt::format("at tick {}", *latest) : "before it begins", tick)));
     VARVE_TRY(store_->set_log_base(tick));
     log_base_ = tick;
   }
@@ -238,7 +247,8 @@ Status Engine::go_on_without_log(std::optional<std::uint64_t>& latest) {
   return {};
 }
 
-// Nothing of it is lost, but the log begins anew: what lies behind the damage cannot go on from what lies before it.
+// Nothing of it is lost, but the log begins anew: what lies behind the damage cannot go on from
+// what lies before it.
 Status Engine::set_damage_aside(const Replayed& good) {
   if (good.tick) {
     VARVE_ASSIGN(const Bytes bytes, encode_snapshot(*good.tick, good.state));
@@ -309,7 +319,8 @@ Result<ComponentId> Engine::register_component(std::string_view name) {
 Status Engine::check_components(const TickMutations& mutations) const {
   const auto check = [&](ComponentId id) -> Status {
     if (id == kWholeEntity || names_.contains(id)) return {};
-    return invalid_argument(fmt::format("component {} has no name in this journal: register it first", id));
+    return invalid_argument(
+        fmt::format("component {} has no name in this journal: register it first", id));
   };
   // One look for each run: components come in few kinds.
   ComponentId checked = kWholeEntity;
@@ -321,9 +332,11 @@ Status Engine::check_components(const TickMutations& mutations) const {
   for (const SpawnMutation& spawn : mutations.spawns) {
     for (const ComponentValue& each : spawn.components) VARVE_TRY(check_next(each.component));
   }
-  for (const RemovalMutation& removal : mutations.removals) VARVE_TRY(check_next(removal.component));
+  for (const RemovalMutation& removal : mutations.removals)
+    VARVE_TRY(check_next(removal.component));
   for (const InsertMutation& insert : mutations.inserts) VARVE_TRY(check_next(insert.component));
-  for (const SingletonMutation& singleton : mutations.singletons) VARVE_TRY(check_next(singleton.component));
+  for (const SingletonMutation& singleton : mutations.singletons)
+    VARVE_TRY(check_next(singleton.component));
   return {};
 }
 
@@ -371,8 +384,10 @@ Result<EntityState> Engine::recover(std::uint64_t tick) const {
     {
       const std::lock_guard lock(mutex_);
       if (!latest_tick_ || tick > *latest_tick_) {
-        return invalid_argument(latest_tick_ ? fmt::format("tick {} has not come yet: the latest is {}", tick, *latest_tick_)
-                                             : fmt::format("tick {} has not come yet: there is none", tick));
+        return invalid_argument(
+            latest_tick_
+                ? fmt::format("tick {} has not come yet: the latest is {}", tick, *latest_tick_)
+                : fmt::format("tick {} has not come yet: there is none", tick));
       }
       if (tick == *latest_tick_) return state_;
       from.emplace(history());
@@ -413,7 +428,8 @@ Status Engine::make_due_snapshot(std::uint64_t tick) {
     return {};
   }
   const Wanted wanted = *std::exchange(wanted_, std::nullopt);
-  // The tick is committed whatever becomes of the snapshot: it is tried again with the next that is due.
+  // The tick is committed whatever becomes of the snapshot: it is tried again with the next that is
+  // due.
   if (auto made = make_snapshot(wanted); !made) {
     const std::lock_guard lock(mutex_);
     snapshot_problem_ = made.error();
@@ -444,7 +460,8 @@ Result<SnapshotId> Engine::create_snapshot() {
     Wanted wanted;
     {
       const std::lock_guard lock(mutex_);
-      if (!latest_tick_) return invalid_argument(fmt::format("{}: there is no tick to make a snapshot of", path_));
+      if (!latest_tick_)
+        return invalid_argument(fmt::format("{}: there is no tick to make a snapshot of", path_));
       wanted = {*latest_tick_, state_};
       snapshot_tick_ = wanted.tick;
       snapshot_log_size_ = log_->sizes().entry_bytes;
@@ -457,8 +474,9 @@ Result<SnapshotId> Engine::make_snapshot(const Wanted& wanted) {
   const std::lock_guard snapshot_lock(snapshot_mutex_);
   {
     const std::lock_guard lock(mutex_);
-    const auto there = std::find_if(snapshots_.begin(), snapshots_.end(),
-                                    [&](const SnapshotMeta& each) { return each.tick == wanted.tick; });
+    const auto there =
+        std::find_if(snapshots_.begin(), snapshots_.end(),
+                     [&](const SnapshotMeta& each) { return each.tick == wanted.tick; });
     if (there != snapshots_.end()) return there->id;
   }
   VARVE_ASSIGN(const Bytes bytes, encode_snapshot(wanted.tick, wanted.state));
@@ -470,8 +488,9 @@ Result<SnapshotId> Engine::make_snapshot(const Wanted& wanted) {
   VARVE_ASSIGN(const SnapshotMeta meta, store_->put(wanted.tick, bytes, options_.now()));
   {
     const std::lock_guard lock(mutex_);
-    const auto behind = std::upper_bound(snapshots_.begin(), snapshots_.end(), meta,
-                                         [](const SnapshotMeta& a, const SnapshotMeta& b) { return a.tick < b.tick; });
+    const auto behind = std::upper_bound(
+        snapshots_.begin(), snapshots_.end(), meta,
+        [](const SnapshotMeta& a, const SnapshotMeta& b) { return a.tick < b.tick; });
     snapshots_.insert(behind, meta);
   }
   VARVE_TRY(retain());
@@ -491,7 +510,8 @@ Status Engine::retain() {
   if (base) VARVE_TRY(cut_log(*base));
   // From the oldest on, until few enough are left.
   for (const SnapshotMeta& snapshot : snapshots) {
-    if (config_.max_wal_segments == 0 || log_->sizes().segment_count <= config_.max_wal_segments) break;
+    if (config_.max_wal_segments == 0 || log_->sizes().segment_count <= config_.max_wal_segments)
+      break;
     VARVE_TRY(cut_log(snapshot.tick));
   }
   std::vector<std::uint64_t> going;

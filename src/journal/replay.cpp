@@ -10,8 +10,10 @@ namespace varve::journal {
 namespace {
 
 Error truncated(const History& history, std::uint64_t tick) {
-  if (!history.log_base) return not_found(fmt::format("history truncated: nothing is left of tick {}", tick));
-  return not_found(fmt::format("history truncated: tick {} is gone, the oldest is {}", tick, *history.log_base));
+  if (!history.log_base)
+    return not_found(fmt::format("history truncated: nothing is left of tick {}", tick));
+  return not_found(
+      fmt::format("history truncated: tick {} is gone, the oldest is {}", tick, *history.log_base));
 }
 
 // The newest good snapshot that the log leads on from to `tick`. False if there is none.
@@ -40,7 +42,8 @@ Status replay(const History& history, std::uint64_t tick, Replayed& out) {
   const auto first = history.log.first_tick();
   if (!has_snapshot) {
     if (!out.problems.empty() && history.log_base) {
-      return corruption(fmt::format("no snapshot tick {} could be told from is whole: {}", tick, out.problems.front().message()));
+      return corruption(fmt::format("no snapshot tick {} could be told from is whole: {}", tick,
+                                    out.problems.front().message()));
     }
     if (history.log_base || !first || tick < *first) return truncated(history, tick);
   }
@@ -48,16 +51,19 @@ Status replay(const History& history, std::uint64_t tick, Replayed& out) {
   // Ticks that changed nothing are not there.
   const std::uint64_t from = std::max(out.tick ? *out.tick + 1 : 0, *first);
   if (from > tick) return {};
-  return history.log.read(from, tick + 1, [&](std::uint64_t at, const Bytes& payload) -> Result<bool> {
-    const auto in_tick = [&](const Error& error) { return error.with_context(fmt::format("tick {}", at)); };
-    const auto mutations = decode_mutations(payload);
-    if (!mutations) return in_tick(mutations.error());
-    if (const Status applied = out.state.apply(*mutations); !applied) {
-      return corruption(in_tick(applied.error()).message());
-    }
-    out.tick = at;
-    return true;
-  });
+  return history.log.read(from, tick + 1,
+                          [&](std::uint64_t at, const Bytes& payload) -> Result<bool> {
+                            const auto in_tick = [&](const Error& error) {
+                              return error.with_context(fmt::format("tick {}", at));
+                            };
+                            const auto mutations = decode_mutations(payload);
+                            if (!mutations) return in_tick(mutations.error());
+                            if (const Status applied = out.state.apply(*mutations); !applied) {
+                              return corruption(in_tick(applied.error()).message());
+                            }
+                            out.tick = at;
+                            return true;
+                          });
 }
 
 }  // namespace varve::journal

@@ -25,8 +25,9 @@ struct Replayed {
   std::vector<Error> problems;        // snapshots that could not be used
 };
 
-// The state after `tick`. A snapshot that is damaged is a problem, and the one before it is taken. not_found if the tick lies
-// before the history. If the log is damaged on the way, `out` has the state up to there.
+// The state after `tick`. A snapshot that is damaged is a problem, and the one before it is taken.
+// not_found if the tick lies before the history. If the log is damaged on the way, `out` has the
+// state up to there.
 Status replay(const History& history, std::uint64_t tick, Replayed& out);
 
 }  // namespace varve::journal

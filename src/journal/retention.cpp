@@ -2,8 +2,8 @@
 
 namespace varve::journal {
 
-std::optional<std::uint64_t> cut_point(const std::vector<SnapshotMeta>& snapshots, std::uint64_t latest_tick,
-                                       std::uint64_t history_ticks) {
+std::optional<std::uint64_t> cut_point(const std::vector<SnapshotMeta>& snapshots,
+                                       std::uint64_t latest_tick, std::uint64_t history_ticks) {
   std::optional<std::uint64_t> found;
   for (const SnapshotMeta& snapshot : snapshots) {
     if (snapshot.tick > latest_tick || latest_tick - snapshot.tick < history_ticks) break;
@@ -12,7 +12,8 @@ std::optional<std::uint64_t> cut_point(const std::vector<SnapshotMeta>& snapshot
   return found;
 }
 
-std::vector<std::uint64_t> superfluous(const std::vector<SnapshotMeta>& snapshots, std::uint64_t log_base) {
+std::vector<std::uint64_t> superfluous(const std::vector<SnapshotMeta>& snapshots,
+                                       std::uint64_t log_base) {
   std::vector<std::uint64_t> going;
   // From the youngest to the oldest.
   std::uint64_t kept_age = 0;

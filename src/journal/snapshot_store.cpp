@@ -63,8 +63,8 @@ Result<Entry> decode_entry(ByteView bytes) {
   VARVE_TRY(r.finish("snapshot entry"));
   if (entry.size > kSnapshotSizeMax ||
       entry.piece_count != (entry.size + kPieceSize - 1) / kPieceSize) {
-    return corruption(fmt::format("snapshot entry: {} bytes in {} pieces", entry.size,
-                                  entry.piece_count));
+    return corruption(
+        fmt::format("snapshot entry: {} bytes in {} pieces", entry.size, entry.piece_count));
   }
   return entry;
 }
@@ -72,8 +72,9 @@ Result<Entry> decode_entry(ByteView bytes) {
 std::chrono::system_clock::time_point time_of(std::uint64_t ms) {
   // A clock that was set to nonsense is no damage.
   constexpr std::uint64_t kMsMax = std::uint64_t{1} << 52;
-  return std::chrono::system_clock::time_point(std::chrono::duration_cast<std::chrono::system_clock::duration>(
-      std::chrono::milliseconds(std::min(ms, kMsMax))));
+  return std::chrono::system_clock::time_point(
+      std::chrono::duration_cast<std::chrono::system_clock::duration>(
+          std::chrono::milliseconds(std::min(ms, kMsMax))));
 }
 
 std::uint64_t ms_of(std::chrono::system_clock::time_point time) {
@@ -88,7 +89,8 @@ Status for_each_key(const Backend& backend, Tag tag, std::size_t key_size, const
   for (;;) {
     VARVE_ASSIGN(const RangePage page, backend.range(query));
     for (const RangeEntry& entry : page.entries) {
-      if (entry.key.size() != key_size) return corruption("a key of a journal's tables has the wrong size");
+      if (entry.key.size() != key_size)
+        return corruption("a key of a journal's tables has the wrong size");
       VARVE_TRY(use(entry.key));
     }
     if (!page.next) return {};
@@ -114,8 +116,8 @@ Result<std::unique_ptr<SnapshotStore>> SnapshotStore::open(std::unique_ptr<Backe
   if (what->size() != 1) return corruption("the tables of a journal do not say what they are");
   const auto version = std::to_integer<std::uint8_t>(what->data()[0]);
   if (version != kVersion) {
-    return unsupported(fmt::format("the tables of a journal have version {}, and this program knows {}",
-                                   version, kVersion));
+    return unsupported(fmt::format(
+        "the tables of a journal have version {}, and this program knows {}", version, kVersion));
   }
   VARVE_TRY(store->remove_orphans());
   return store;
@@ -167,7 +169,8 @@ Result<std::vector<SnapshotMeta>> SnapshotStore::list() const {
     // Of one that cannot be told anything it can be told that it is none.
     if (!entry) return {};
     const std::uint64_t tick = tick_in(key);
-    found.push_back({.id = tick, .tick = tick, .created_at = time_of(entry->created_ms), .size = entry->size});
+    found.push_back(
+        {.id = tick, .tick = tick, .created_at = time_of(entry->created_ms), .size = entry->size});
     return {};
   }));
   return found;
@@ -175,21 +178,24 @@ Result<std::vector<SnapshotMeta>> SnapshotStore::list() const {
 
 Result<SnapshotMeta> SnapshotStore::put(std::uint64_t tick, const Bytes& snapshot,
                                         std::chrono::system_clock::time_point created_at) {
-  const Entry entry{.size = snapshot.size(),
-                    .created_ms = ms_of(created_at),
-                    .piece_count = static_cast<std::uint32_t>((snapshot.size() + kPieceSize - 1) / kPieceSize)};
+  const Entry entry{
+      .size = snapshot.size(),
+      .created_ms = ms_of(created_at),
+      .piece_count = static_cast<std::uint32_t>((snapshot.size() + kPieceSize - 1) / kPieceSize)};
   // One that is replaced must not be taken for whole while it is half of each.
   VARVE_ASSIGN(const auto before, backend_->get(key_of(Tag::snapshot, tick)));
   if (before) VARVE_TRY(erase(tick));
   for (std::uint32_t i = 0; i < entry.piece_count; ++i) {
     const std::size_t offset = i * kPieceSize;
     WriteBatch batch;
-    batch.put(piece_key(tick, i), snapshot.slice(offset, std::min(kPieceSize, snapshot.size() - offset)));
+    batch.put(piece_key(tick, i),
+              snapshot.slice(offset, std::min(kPieceSize, snapshot.size() - offset)));
     if (i + 1 == entry.piece_count) batch.put(key_of(Tag::snapshot, tick), encode_entry(entry));
     VARVE_TRY(write(batch));
   }
   VARVE_TRY(backend_->sync());
-  return SnapshotMeta{.id = tick, .tick = tick, .created_at = time_of(entry.created_ms), .size = entry.size};
+  return SnapshotMeta{
+      .id = tick, .tick = tick, .created_at = time_of(entry.created_ms), .size = entry.size};
 }
 
 Result<Snapshot> SnapshotStore::get(std::uint64_t tick) const {
@@ -199,7 +205,9 @@ Result<Snapshot> SnapshotStore::get(std::uint64_t tick) const {
   ByteWriter whole;
   for (std::uint32_t i = 0; i < entry.piece_count; ++i) {
     VARVE_ASSIGN(const auto piece, backend_->get(piece_key(tick, i)));
-    if (!piece) return corruption(fmt::format("the snapshot of tick {}: piece {} of {} is missing", tick, i, entry.piece_count));
+    if (!piece)
+      return corruption(fmt::format("the snapshot of tick {}: piece {} of {} is missing", tick, i,
+                                    entry.piece_count));
     if (piece->size() > entry.size - whole.size()) {
       return corruption(fmt::format("the snapshot of tick {}: piece {} is too large", tick, i));
     }
@@ -208,7 +216,8 @@ Result<Snapshot> SnapshotStore::get(std::uint64_t tick) const {
   auto snapshot = decode_snapshot(whole.take());
   if (!snapshot) return snapshot.error().with_context(fmt::format("the snapshot of tick {}", tick));
   if (snapshot->tick != tick) {
-    return corruption(fmt::format("the snapshot of tick {} is one of tick {}", tick, snapshot->tick));
+    return corruption(
+        fmt::format("the snapshot of tick {} is one of tick {}", tick, snapshot->tick));
   }
   return snapshot;
 }

@@ -2,9 +2,9 @@
 //
 //   01                       what this is: u8 version
 //   02                       which component has which id (ComponentNames)
-//   03 u64 tick              a snapshot there is: u64 size, u64 created at (ms since 1970), u32 pieces
-//   04 u64 tick, u32 number  a piece of one
-//   05                       u64: the log was cut; before this snapshot's tick only snapshots are left
+//   03 u64 tick              a snapshot there is: u64 size, u64 created at (ms since 1970), u32
+//   pieces 04 u64 tick, u32 number  a piece of one 05                       u64: the log was cut;
+//   before this snapshot's tick only snapshots are left
 //
 // Invariants:
 // 1. A snapshot is there when its entry 03 is, which is written with its last piece or after it.
@@ -28,7 +28,8 @@ namespace varve::journal {
 
 class SnapshotStore {
  public:
-  // What is in the backend, or a new one if there is nothing. unsupported if a newer program wrote it.
+  // What is in the backend, or a new one if there is nothing. unsupported if a newer program wrote
+  // it.
   static Result<std::unique_ptr<SnapshotStore>> open(std::unique_ptr<Backend> backend);
 
   Result<ComponentNames> names() const;

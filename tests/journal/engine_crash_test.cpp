@@ -1,8 +1,9 @@
-// A journal crashed at every point, with recoveries crashed again, with every operation failing, and with mistakes
-// in it.
+// A journal crashed at every point, with recoveries crashed again, with every operation failing,
+// and with mistakes in it.
 //
-// Invariants checked, for each crash state: every tick that was durable is there, and of the others a prefix; every
-// tick of the history can be recovered and is itself; nothing is reported as damage.
+// Invariants checked, for each crash state: every tick that was durable is there, and of the others
+// a prefix; every tick of the history can be recovered and is itself; nothing is reported as
+// damage.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -55,30 +56,36 @@ crash::Workload workload(std::size_t step_count, std::uint64_t seed) {
 
 void sweep(std::string_view what, Durability durability, std::uint64_t seed) {
   EngineSubject subject(small(durability));
-  const auto result = crash::sweep_crashes(subject, workload(16, seed),
-                                           {.seed = seed, .limits = kLimits, .recovery_every = 499});
+  const auto result = crash::sweep_crashes(
+      subject, workload(16, seed), {.seed = seed, .limits = kLimits, .recovery_every = 499});
   std::cout << what << ", seed " << seed << ": " << result.summary() << "\n";
   EXPECT_TRUE(result.ok()) << what;
   EXPECT_GT(result.state_count, result.point_count);
 }
 
 TEST(EngineCrash, EveryTickSynced) {
-  for (const std::uint64_t seed : {1, 2}) sweep("every tick", {.kind = Durability::Kind::every_commit}, seed);
+  for (const std::uint64_t seed : {1, 2})
+    sweep("every tick", {.kind = Durability::Kind::every_commit}, seed);
 }
 
 TEST(EngineCrash, EveryThirdTickSynced) {
-  for (const std::uint64_t seed : {3, 4}) sweep("every third tick", {.kind = Durability::Kind::every_n, .count = 3}, seed);
+  for (const std::uint64_t seed : {3, 4})
+    sweep("every third tick", {.kind = Durability::Kind::every_n, .count = 3}, seed);
 }
 
-TEST(EngineCrash, NeverSyncedUnlessAsked) { sweep("no syncs", {.kind = Durability::Kind::none}, 5); }
+TEST(EngineCrash, NeverSyncedUnlessAsked) {
+  sweep("no syncs", {.kind = Durability::Kind::none}, 5);
+}
 
 TEST(EngineCrash, EveryOperationFails) {
   EngineSubject subject(small({.kind = Durability::Kind::every_commit}));
-  const auto result = crash::sweep_io_errors(
-      subject, workload(5, 6),
-      {.seed = 6,
-       .limits = {.all_subsets_atom_count = 2, .position_count_max = 2, .sample_count = 1, .garbage_count_max = 1},
-       .state_every = 31});
+  const auto result = crash::sweep_io_errors(subject, workload(5, 6),
+                                             {.seed = 6,
+                                              .limits = {.all_subsets_atom_count = 2,
+                                                         .position_count_max = 2,
+                                                         .sample_count = 1,
+                                                         .garbage_count_max = 1},
+                                              .state_every = 31});
   std::cout << result.summary() << "\n";
   EXPECT_TRUE(result.ok());
   EXPECT_GT(result.failed_run_count, 100u);
@@ -86,11 +93,13 @@ TEST(EngineCrash, EveryOperationFails) {
 
 TEST(EngineCrash, FullDisks) {
   EngineSubject subject(small({.kind = Durability::Kind::every_commit}));
-  const auto result = crash::sweep_full_disks(
-      subject, workload(8, 7),
-      {.seed = 7,
-       .limits = {.all_subsets_atom_count = 2, .position_count_max = 2, .sample_count = 1, .garbage_count_max = 1}},
-      16384);
+  const auto result = crash::sweep_full_disks(subject, workload(8, 7),
+                                              {.seed = 7,
+                                               .limits = {.all_subsets_atom_count = 2,
+                                                          .position_count_max = 2,
+                                                          .sample_count = 1,
+                                                          .garbage_count_max = 1}},
+                                              16384);
   std::cout << result.summary() << "\n";
   EXPECT_TRUE(result.ok());
 }

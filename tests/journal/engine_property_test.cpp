@@ -1,5 +1,5 @@
-// Random worlds against a model: whatever was committed, dropped and opened again, every tick of the history is what it was, by
-// digest. The seeds are printed; VARVE_SEED replays one.
+// Random worlds against a model: whatever was committed, dropped and opened again, every tick of
+// the history is what it was, by digest. The seeds are printed; VARVE_SEED replays one.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -90,8 +90,10 @@ class Player {
 StorageConfig config_of(Player& player) {
   StorageConfig config;
   config.wal_segment_size = 4096;
-  config.snapshot_policy = {.kind = SnapshotPolicy::Kind::every_n_ticks, .ticks = player.below(20) + 3};
-  config.sync_mode = {.kind = Durability::Kind::every_n, .count = static_cast<std::uint32_t>(player.below(4) + 1)};
+  config.snapshot_policy = {.kind = SnapshotPolicy::Kind::every_n_ticks,
+                            .ticks = player.below(20) + 3};
+  config.sync_mode = {.kind = Durability::Kind::every_n,
+                      .count = static_cast<std::uint32_t>(player.below(4) + 1)};
   config.compression = static_cast<LogCompression>(player.below(3));
   config.history_ticks = player.below(60) + 10;
   return config;

@@ -6,8 +6,8 @@
 
 namespace varve::test {
 
-// Upkeep it knows: "sync", "snapshot". Every tick there is must be as it was: each step's number is a
-// global too, and every state that can be recovered must have its own.
+// Upkeep it knows: "sync", "snapshot". Every tick there is must be as it was: each step's number is
+// a global too, and every state that can be recovered must have its own.
 class EngineSubject final : public crash::Subject {
  public:
   explicit EngineSubject(StorageConfig config) : config_(config) {}

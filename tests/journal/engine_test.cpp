@@ -46,7 +46,8 @@ class Engine : public testing::Test {
     recorder.spawn(entity, ChunkPos(static_cast<std::int32_t>(tick), -1));
     recorder.insert(entity, kWholeEntity, Bytes::copy_of(std::to_string(tick)));
     std::string noise(300, '\0');
-    for (std::size_t i = 0; i < noise.size(); ++i) noise[i] = static_cast<char>((i * 7919 + tick) * 2654435761u >> 13);
+    for (std::size_t i = 0; i < noise.size(); ++i)
+      noise[i] = static_cast<char>((i * 7919 + tick) * 2654435761u >> 13);
     recorder.put_global("noise", Bytes::copy_of(noise));
     return recorder.take();
   }
@@ -56,7 +57,8 @@ class Engine : public testing::Test {
     digests_[tick] = engine_->state().digest();
   }
   void commit_through(std::uint64_t last) {
-    for (std::uint64_t tick = engine_->latest_tick().value_or(0) + 1; tick <= last; ++tick) commit(tick);
+    for (std::uint64_t tick = engine_->latest_tick().value_or(0) + 1; tick <= last; ++tick)
+      commit(tick);
   }
   void expect_history(std::uint64_t first, std::uint64_t last) {
     for (std::uint64_t tick = first; tick <= last; ++tick) {
@@ -69,7 +71,8 @@ class Engine : public testing::Test {
     std::vector<std::string> found;
     const std::vector<DirEntry> entries = disk_.list(path_join(kPath, "log")).value();
     for (const DirEntry& entry : entries) {
-      if (entry.name.ends_with(".wal")) found.push_back(path_join(path_join(kPath, "log"), entry.name));
+      if (entry.name.ends_with(".wal"))
+        found.push_back(path_join(path_join(kPath, "log"), entry.name));
     }
     return found;
   }
@@ -173,7 +176,8 @@ TEST_F(Engine, TicksRise) {
   EXPECT_EQ(engine_->recover(4).error().code(), ErrorCode::not_found);
   EXPECT_EQ(engine_->recover(10).error().code(), ErrorCode::invalid_argument);
   ASSERT_TRUE(engine_->commit_tick(12, {}));
-  EXPECT_EQ(engine_->latest_tick(), 12u) << "a tick in which nothing happened has come all the same";
+  EXPECT_EQ(engine_->latest_tick(), 12u)
+      << "a tick in which nothing happened has come all the same";
   drop();
   open();
   EXPECT_EQ(engine_->latest_tick(), 12u);
@@ -274,7 +278,8 @@ TEST_F(Engine, DamageInTheMiddleIsToldAndCanBeLeftBehind) {
   const auto refused = try_open();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::corruption);
-  EXPECT_NE(refused.error().message().find("accept_damage"), std::string::npos) << refused.error().message();
+  EXPECT_NE(refused.error().message().find("accept_damage"), std::string::npos)
+      << refused.error().message();
   config_.accept_damage = true;
   open();
   const std::uint64_t latest = engine_->latest_tick().value();
