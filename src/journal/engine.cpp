@@ -235,15 +235,22 @@ Status Engine::load_state() {
 Status Engine::go_on_without_log(std::optional<std::uint64_t>& latest) {
   const std::uint64_t tick = snapshots_.back().tick;
   if (log_base_ != tick) {
-    report_.problems.push_back(corruption(fmt::format(
-        "{}: the log ends {}, before the snapshot of tick {}: what was before that is lost but for "
-        "its "
-        "snapshots",
-        path_, latest ? fmt::format("at tick {}", *latest) : "before it begins", tick)));
+    const std::string end = latest ? fmt::format("at tick {}", *latest) : "before it begins";
+    report_.problems.push_back(
+        corruption(fmt::format("{}: the log ends {}, before the snapshot of tick {}; of what was "
+                               "earlier only snapshots are left",
+                               path_, end, tick)));
     VARVE_TRY(store_->set_log_base(tick));
     log_base_ = tick;
   }
+  const bool is_broken_off = latest.has_value();
   latest = tick;
+  if (!is_broken_off) return {};
+  // The log does not know what is between its end and whatever comes next. With the next tick, in
+  // which nothing happened, it goes on right behind the snapshot.
+  VARVE_ASSIGN(const Bytes nothing, encode_mutations({}));
+  VARVE_TRY(log_->append(tick + 1, nothing));
+  latest = tick + 1;
   return {};
 }
 

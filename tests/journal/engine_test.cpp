@@ -329,6 +329,32 @@ TEST_F(Engine, TheFirstSegmentMissingIsFound) {
   EXPECT_EQ(refused.error().code(), ErrorCode::corruption) << refused.error().message();
 }
 
+TEST_F(Engine, ALogThatEndsBeforeTheLastSnapshotIsGoneOnBehindIt) {
+  open();
+  commit_through(40);
+  ASSERT_TRUE(engine_->create_snapshot());
+  close();
+  const std::vector<std::string> paths = segments();
+  ASSERT_GE(paths.size(), 3u);
+  for (std::size_t i = 2; i < paths.size(); ++i) ASSERT_TRUE(disk_.remove(paths[i]));
+  open();
+  EXPECT_FALSE(engine_->report().problems.empty());
+  EXPECT_EQ(engine_->state().digest(), digests_[40]);
+  const std::uint64_t next = engine_->latest_tick().value();
+  EXPECT_GE(next, 40u);
+  digests_[next] = engine_->state().digest();
+  // With a gap, in which nothing happens.
+  commit(next + 4);
+  digests_[next + 1] = digests_[next + 2] = digests_[next + 3] = digests_[next];
+  expect_history(40, next + 4);
+  EXPECT_EQ(engine_->recover(39).error().code(), ErrorCode::not_found)
+      << "not made up of what is left";
+  drop();
+  open();
+  EXPECT_EQ(engine_->latest_tick(), next + 4);
+  expect_history(40, next + 4);
+}
+
 TEST_F(Engine, OneWriterAtATime) {
   open();
   const auto second = try_open();
