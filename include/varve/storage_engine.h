@@ -8,8 +8,11 @@
 //   ...
 //   auto yesterday = (*engine)->recover(tick - 72'000);   // an EntityState
 //
+// Chunks that a tick puts or edits are logged with it, but are no part of the state: an EntityState
+// has entities, singletons, players and globals.
+//
 // Thread safety: the calls that change something by one thread at a time; recover() and what only
-// asks by any thread, meanwhile too.
+// asks by any thread, meanwhile too. Nobody may be in a call while close() is.
 #pragma once
 
 #include <chrono>
@@ -81,14 +84,16 @@ class StorageEngine {
   virtual std::optional<ComponentId> component_id(std::string_view name) const = 0;
 
   // Durable as sync_mode says. Refused with nothing changed: a tick not behind the latest, a
-  // component nobody registered (but kWholeEntity), mutations the state refuses.
+  // component nobody registered (but kWholeEntity), mutations the state refuses. After an error of
+  // the disk it may be that nothing more is taken, and that the tick is there all the same: open
+  // the journal again and ask for latest_tick().
   virtual Status commit_tick(std::uint64_t tick, const TickMutations& mutations) = 0;
   virtual Status sync() = 0;
 
   // Empty for a journal without ticks.
   virtual std::optional<std::uint64_t> latest_tick() const = 0;
   virtual std::optional<std::uint64_t> durable_tick() const = 0;
-  // The oldest that can be recovered.
+  // From here on every tick can be recovered; before it only those that have a snapshot.
   virtual std::optional<std::uint64_t> oldest_tick() const = 0;
 
   // The state at the latest tick: a copy, for almost nothing.
@@ -101,8 +106,8 @@ class StorageEngine {
   // Of the latest tick, durable when it returns; the policy makes them by itself in the background.
   virtual Result<SnapshotId> create_snapshot() = 0;
   virtual std::vector<SnapshotMeta> snapshots() const = 0;
-  // Why the last one in the background was not made; nothing is lost by it but time. nullopt if it
-  // was.
+  // Why the last one in the background was not made, or what it replaces not removed; nothing is
+  // lost by it but time and space. nullopt if all is well.
   virtual std::optional<Error> snapshot_problem() const = 0;
 
   // Removes history before `tick`: whole segments that a snapshot covers, and snapshots nothing

@@ -63,7 +63,10 @@ class Engine final : public StorageEngine {
   Status commit_tick(std::uint64_t tick, const TickMutations& mutations) override {
     return or_out_of_memory([&]() -> Status {
       VARVE_TRY(log_tick(tick, mutations));
-      return make_due_snapshot(tick);
+      // The tick is committed whatever becomes of the snapshot.
+      const Status made = or_out_of_memory([&] { return make_due_snapshot(tick); });
+      if (!made) note_snapshot_problem(made.error());
+      return {};
     });
   }
   Status sync() override {
@@ -103,22 +106,28 @@ class Engine final : public StorageEngine {
 
   Status check_open() const {
     if (is_closed_) return invalid_argument(fmt::format("{}: the journal is closed", path_));
+    if (is_broken_) {
+      return io_error(
+          fmt::format("{}: memory ran out in the midst of a tick; open it again", path_));
+    }
     return {};
   }
   Status open_parts();
   Result<std::unique_ptr<TickLog>> open_log() const;
   Status load_state();
-  Status go_on_without_log(std::optional<std::uint64_t>& latest);
+  Status go_on_behind_log(std::optional<std::uint64_t>& latest);
   Status set_damage_aside(const Replayed& good);
   Status check_components(const TickMutations& mutations) const;
   Status log_tick(std::uint64_t tick, const TickMutations& mutations);
 
   bool snapshot_is_due(std::uint64_t tick) const;
   Status make_due_snapshot(std::uint64_t tick);
+  void note_snapshot_problem(const Error& error);
   // The mutex for snapshots is not held.
   Result<SnapshotId> make_snapshot(const Wanted& wanted);
   // What is old enough goes. The mutex for snapshots is held.
   Status retain();
+  Status remove_superfluous();
   Status cut_log(std::uint64_t base);
   History history() const;
   void run() noexcept;
@@ -133,6 +142,8 @@ class Engine final : public StorageEngine {
   std::unique_ptr<TickLog> log_;
   StorageReport report_;
   std::atomic<bool> is_closed_ = false;
+  // A tick is in the log and only in parts in the state, which is good for nothing any more.
+  std::atomic<bool> is_broken_ = false;
 
   // In this order where several are held: through a snapshot; through a change of the log; for what
   // follows.
@@ -145,8 +156,8 @@ class Engine final : public StorageEngine {
   std::vector<SnapshotMeta> snapshots_;
   std::optional<std::uint64_t> log_base_;
   std::optional<Error> snapshot_problem_;
-  std::uint64_t snapshot_tick_ = 0;      // of the last one that was asked for
-  std::uint64_t snapshot_log_size_ = 0;  // of the log then
+  std::uint64_t snapshot_tick_ = 0;   // of the last one that was asked for
+  std::uint64_t unsnapped_size_ = 0;  // of the ticks logged since
   std::optional<Wanted> wanted_;
   bool is_stopping_ = false;
   std::condition_variable wake_;
@@ -199,80 +210,99 @@ Status Engine::open_parts() {
 }
 
 Status Engine::load_state() {
-  std::optional<std::uint64_t> latest = log_->latest_tick();
-  if (!snapshots_.empty() && (!latest || *latest < snapshots_.back().tick))
-    VARVE_TRY(go_on_without_log(latest));
+  const std::optional<std::uint64_t> end = log_->latest_tick();
+  std::optional<std::uint64_t> latest = end;
+  VARVE_TRY(go_on_behind_log(latest));
   if (!latest) return {};
   if (!log_base_ && log_->begins_cut()) {
-    return corruption(fmt::format(
-        "{}: the first segments of the log are missing, and nobody cut them off: bring them back",
-        path_));
+    return corruption(
+        fmt::format("{}: the first segments of the log are missing, and nobody cut them off: bring "
+                    "them back",
+                    path_));
   }
   Replayed replayed;
-  const Status told = replay(history(), *latest, replayed);
+  Status told = replay(history(), *latest, replayed);
   report_.problems.insert(report_.problems.end(), replayed.problems.begin(),
                           replayed.problems.end());
-  if (!told && told.error().code() == ErrorCode::corruption && config_.accept_damage) {
+  // What comes next would not follow from what is there, and could not be told from it.
+  const bool lost_its_end = log_->report().is_end_damaged && latest == end;
+  if (told && lost_its_end) told = corruption(path_ + ": the end of the log is damaged");
+  if (!told && told.error().code() == ErrorCode::corruption && config_.accept_damage &&
+      replayed.tick) {
     report_.problems.push_back(told.error());
     VARVE_TRY(set_damage_aside(replayed));
-    latest = replayed.tick;
   } else if (!told) {
-    return told.error().with_context(fmt::format(
-        "{}: tick {} is the last that can be told; open it with accept_damage to go on from there, "
-        "or bring back a backup",
-        path_, replayed.tick.value_or(0)));
+    const std::string what =
+        replayed.tick ? fmt::format(
+                            "tick {} is the last that can be told; open it with "
+                            "accept_damage to go on from there, or bring back a backup",
+                            *replayed.tick)
+                      : "no tick can be told; bring back a backup, or move the folder away";
+    return told.error().with_context(fmt::format("{}: {}", path_, what));
   }
   state_ = std::move(replayed.state);
-  latest_tick_ = latest;
+  // In those behind the last one that has an entry nothing happened.
+  latest_tick_ = told ? latest : replayed.tick;
+  // Damaged, or of ticks that are lost. They stay where they are until there are new ones.
+  std::erase_if(snapshots_, [&](const SnapshotMeta& each) { return each.tick > *latest_tick_; });
   snapshot_tick_ = snapshots_.empty() ? 0 : snapshots_.back().tick;
-  snapshot_log_size_ = log_->sizes().entry_bytes;
+  unsnapped_size_ = replayed.log_size;
   return {};
 }
 
 // A log is durable up to every snapshot, so that one that ends before the last has lost ticks, or
 // all. What was between two snapshots cannot be told any more, and must not be made up of what is
 // left.
-Status Engine::go_on_without_log(std::optional<std::uint64_t>& latest) {
-  const std::uint64_t tick = snapshots_.back().tick;
-  if (log_base_ != tick) {
-    const std::string end = latest ? fmt::format("at tick {}", *latest) : "before it begins";
-    report_.problems.push_back(
-        corruption(fmt::format("{}: the log ends {}, before the snapshot of tick {}; of what was "
-                               "earlier only snapshots are left",
-                               path_, end, tick)));
-    VARVE_TRY(store_->set_log_base(tick));
-    log_base_ = tick;
+Status Engine::go_on_behind_log(std::optional<std::uint64_t>& latest) {
+  for (auto at = snapshots_.rbegin(); at != snapshots_.rend(); ++at) {
+    const std::uint64_t tick = at->tick;
+    if (latest && *latest >= tick) return {};
+    // It is all there will be to stand on. One that is damaged is passed over here and told later.
+    const auto snapshot = store_->get(tick);
+    if (!snapshot && snapshot.error().code() == ErrorCode::corruption) continue;
+    if (!snapshot) return snapshot.error();
+    if (log_base_ != tick) {
+      const std::string end = latest ? fmt::format("at tick {}", *latest) : "before it begins";
+      report_.problems.push_back(corruption(
+          fmt::format("{}: the log ends {}, before the snapshot of tick {}; of what was earlier "
+                      "only snapshots are left",
+                      path_, end, tick)));
+      VARVE_TRY(store_->set_log_base(tick));
+      log_base_ = tick;
+    }
+    // The log does not know what is between its end and whatever comes next. With the next tick, in
+    // which nothing happened, it goes on right behind the snapshot.
+    VARVE_ASSIGN(const Bytes nothing, encode_mutations({}));
+    VARVE_TRY(log_->append(tick + 1, nothing));
+    VARVE_TRY(log_->sync());
+    latest = tick + 1;
+    return {};
   }
-  const bool is_broken_off = latest.has_value();
-  latest = tick;
-  if (!is_broken_off) return {};
-  // The log does not know what is between its end and whatever comes next. With the next tick, in
-  // which nothing happened, it goes on right behind the snapshot.
-  VARVE_ASSIGN(const Bytes nothing, encode_mutations({}));
-  VARVE_TRY(log_->append(tick + 1, nothing));
-  latest = tick + 1;
   return {};
 }
 
 // Nothing of it is lost, but the log begins anew: what lies behind the damage cannot go on from
 // what lies before it.
 Status Engine::set_damage_aside(const Replayed& good) {
-  if (good.tick) {
-    VARVE_ASSIGN(const Bytes bytes, encode_snapshot(*good.tick, good.state));
-    VARVE_ASSIGN(const SnapshotMeta meta, store_->put(*good.tick, bytes, options_.now()));
-    std::erase_if(snapshots_, [&](const SnapshotMeta& each) { return each.tick >= meta.tick; });
+  const std::uint64_t tick = *good.tick;
+  if (!store_->get(tick)) {
+    VARVE_ASSIGN(const Bytes bytes, encode_snapshot(tick, good.state));
+    VARVE_ASSIGN(const SnapshotMeta meta, store_->put(tick, bytes, options_.now()));
+    std::erase_if(snapshots_, [&](const SnapshotMeta& each) { return each.tick == tick; });
     snapshots_.push_back(meta);
-    VARVE_TRY(store_->set_log_base(meta.tick));
-    log_base_ = meta.tick;
+    std::sort(snapshots_.begin(), snapshots_.end(),
+              [](const SnapshotMeta& a, const SnapshotMeta& b) { return a.tick < b.tick; });
   }
+  VARVE_TRY(store_->set_log_base(tick));
+  log_base_ = tick;
   VARVE_TRY(log_->close());
   log_.reset();
   const std::string folder = path_join(path_, kLogFolder);
-  std::string aside = fmt::format("{}.damaged-{}", folder, good.tick.value_or(0));
+  std::string aside = fmt::format("{}.damaged-{}", folder, tick);
   for (int number = 2;; ++number) {
     VARVE_ASSIGN(const bool is_taken, vfs_.exists(aside));
     if (!is_taken) break;
-    aside = fmt::format("{}.damaged-{}-{}", folder, good.tick.value_or(0), number);
+    aside = fmt::format("{}.damaged-{}-{}", folder, tick, number);
   }
   VARVE_TRY(vfs_.rename(folder, aside));
   VARVE_TRY(vfs_.sync_dir(path_));
@@ -350,6 +380,7 @@ Status Engine::check_components(const TickMutations& mutations) const {
 Status Engine::log_tick(std::uint64_t tick, const TickMutations& mutations) {
   const std::lock_guard log_lock(log_mutex_);
   VARVE_TRY(check_open());
+  if (tick == ~std::uint64_t{0}) return invalid_argument(fmt::format("there is no tick {}", tick));
   if (latest_tick_ && tick <= *latest_tick_) {
     return invalid_argument(
         fmt::format("tick {} comes after tick {}: ticks rise", tick, *latest_tick_));
@@ -360,7 +391,10 @@ Status Engine::log_tick(std::uint64_t tick, const TickMutations& mutations) {
   VARVE_TRY(log_->append(tick, payload));
   const std::lock_guard lock(mutex_);
   latest_tick_ = tick;
-  return state_.apply(mutations);
+  unsnapped_size_ += payload.size();
+  Status applied = state_.apply(mutations);
+  if (!applied) is_broken_ = true;
+  return applied;
 }
 
 std::optional<std::uint64_t> Engine::durable_tick() const {
@@ -411,10 +445,8 @@ bool Engine::snapshot_is_due(std::uint64_t tick) const {
   switch (config_.snapshot_policy.kind) {
     case SnapshotPolicy::Kind::every_n_ticks:
       return tick - snapshot_tick_ >= std::max<std::uint64_t>(1, config_.snapshot_policy.ticks);
-    case SnapshotPolicy::Kind::log_size: {
-      const std::uint64_t size = log_->sizes().entry_bytes;
-      return size - std::min(size, snapshot_log_size_) >= config_.snapshot_policy.size;
-    }
+    case SnapshotPolicy::Kind::log_size:
+      return unsnapped_size_ >= config_.snapshot_policy.size;
     case SnapshotPolicy::Kind::manual:
       return false;
   }
@@ -426,7 +458,7 @@ Status Engine::make_due_snapshot(std::uint64_t tick) {
     const std::lock_guard lock(mutex_);
     if (!snapshot_is_due(tick)) return {};
     snapshot_tick_ = tick;
-    snapshot_log_size_ = log_->sizes().entry_bytes;
+    unsnapped_size_ = 0;
     // One that waits is overtaken by this one: the newest is of the most use.
     wanted_ = Wanted{tick, state_};
   }
@@ -435,13 +467,13 @@ Status Engine::make_due_snapshot(std::uint64_t tick) {
     return {};
   }
   const Wanted wanted = *std::exchange(wanted_, std::nullopt);
-  // The tick is committed whatever becomes of the snapshot: it is tried again with the next that is
-  // due.
-  if (auto made = make_snapshot(wanted); !made) {
-    const std::lock_guard lock(mutex_);
-    snapshot_problem_ = made.error();
-  }
+  VARVE_TRY(make_snapshot(wanted));
   return {};
+}
+
+void Engine::note_snapshot_problem(const Error& error) {
+  const std::lock_guard lock(mutex_);
+  snapshot_problem_ = error;
 }
 
 void Engine::run() noexcept {
@@ -453,11 +485,7 @@ void Engine::run() noexcept {
     lock.unlock();
     auto made = or_out_of_memory([&] { return make_snapshot(wanted); });
     lock.lock();
-    if (made) {
-      snapshot_problem_.reset();
-    } else {
-      snapshot_problem_ = made.error();
-    }
+    if (!made) snapshot_problem_ = made.error();
   }
 }
 
@@ -471,7 +499,7 @@ Result<SnapshotId> Engine::create_snapshot() {
         return invalid_argument(fmt::format("{}: there is no tick to make a snapshot of", path_));
       wanted = {*latest_tick_, state_};
       snapshot_tick_ = wanted.tick;
-      snapshot_log_size_ = log_->sizes().entry_bytes;
+      unsnapped_size_ = 0;
     }
     return make_snapshot(wanted);
   });
@@ -488,6 +516,11 @@ Result<SnapshotId> Engine::make_snapshot(const Wanted& wanted) {
   }
   VARVE_ASSIGN(const Bytes bytes, encode_snapshot(wanted.tick, wanted.state));
   {
+    const std::lock_guard lock(mutex_);
+    snapshot_problem_.reset();
+  }
+  // Most often it is by now, and the game need not wait for a sync.
+  if (log_->durable_tick() < wanted.tick) {
     const std::lock_guard log_lock(log_mutex_);
     VARVE_TRY(check_open());
     VARVE_TRY(log_->sync());
@@ -500,7 +533,8 @@ Result<SnapshotId> Engine::make_snapshot(const Wanted& wanted) {
         [](const SnapshotMeta& a, const SnapshotMeta& b) { return a.tick < b.tick; });
     snapshots_.insert(behind, meta);
   }
-  VARVE_TRY(retain());
+  // It is there, whatever becomes of the old ones: they are looked at again with the next.
+  if (const Status retained = retain(); !retained) note_snapshot_problem(retained.error());
   return meta.id;
 }
 
@@ -514,13 +548,22 @@ Status Engine::retain() {
     snapshots = snapshots_;
     base = cut_point(snapshots_, *latest_tick_, config_.history_ticks);
   }
-  if (base) VARVE_TRY(cut_log(*base));
+  if (base) {
+    const Status cut = cut_log(*base);
+    if (!cut && cut.error().code() != ErrorCode::corruption) return cut;
+  }
   // From the oldest on, until few enough are left.
   for (const SnapshotMeta& snapshot : snapshots) {
     if (config_.max_wal_segments == 0 || log_->sizes().segment_count <= config_.max_wal_segments)
       break;
-    VARVE_TRY(cut_log(snapshot.tick));
+    const Status cut = cut_log(snapshot.tick);
+    // One that is damaged is no ground to stand on; the next may be.
+    if (!cut && cut.error().code() != ErrorCode::corruption) return cut;
   }
+  return remove_superfluous();
+}
+
+Status Engine::remove_superfluous() {
   std::vector<std::uint64_t> going;
   {
     const std::lock_guard lock(mutex_);
@@ -567,7 +610,7 @@ Status Engine::truncate_before(std::uint64_t tick) {
       }
     }
     if (base) VARVE_TRY(cut_log(*base));
-    return {};
+    return remove_superfluous();
   });
 }
 

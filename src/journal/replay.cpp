@@ -2,16 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/try.h"
 
 namespace varve::journal {
 namespace {
 
 Error truncated(const History& history, std::uint64_t tick) {
-  if (!history.log_base)
-    return not_found(fmt::format("history truncated: nothing is left of tick {}", tick));
+  if (!history.log_base) {
+    const auto first = history.log.first_tick();
+    return not_found(fmt::format("tick {} is before the history, which begins with {}", tick,
+                                 first ? fmt::format("tick {}", *first) : "nothing"));
+  }
   return not_found(
       fmt::format("history truncated: tick {} is gone, the oldest is {}", tick, *history.log_base));
 }
@@ -35,6 +36,23 @@ Result<bool> take_snapshot(const History& history, std::uint64_t tick, Replayed&
   return false;
 }
 
+Result<bool> apply_entry(std::uint64_t tick, const Bytes& payload, Replayed& out) {
+  const auto in_tick = [&](const Error& error) {
+    return error.with_context(fmt::format("tick {}", tick));
+  };
+  const auto mutations = decode_mutations(payload);
+  if (!mutations) return in_tick(mutations.error());
+  if (const Status applied = out.state.apply(*mutations); !applied) {
+    // What was logged had been found to fit: then it is not what was logged.
+    const bool is_refused = applied.error().code() == ErrorCode::invalid_argument;
+    const Error error = in_tick(applied.error());
+    return is_refused ? corruption(error.message()) : error;
+  }
+  out.tick = tick;
+  out.log_size += payload.size();
+  return true;
+}
+
 }  // namespace
 
 Status replay(const History& history, std::uint64_t tick, Replayed& out) {
@@ -48,22 +66,13 @@ Status replay(const History& history, std::uint64_t tick, Replayed& out) {
     if (history.log_base || !first || tick < *first) return truncated(history, tick);
   }
   if (!first || out.tick == tick) return {};
-  // Ticks that changed nothing are not there.
-  const std::uint64_t from = std::max(out.tick ? *out.tick + 1 : 0, *first);
-  if (from > tick) return {};
-  return history.log.read(from, tick + 1,
-                          [&](std::uint64_t at, const Bytes& payload) -> Result<bool> {
-                            const auto in_tick = [&](const Error& error) {
-                              return error.with_context(fmt::format("tick {}", at));
-                            };
-                            const auto mutations = decode_mutations(payload);
-                            if (!mutations) return in_tick(mutations.error());
-                            if (const Status applied = out.state.apply(*mutations); !applied) {
-                              return corruption(in_tick(applied.error()).message());
-                            }
-                            out.tick = at;
-                            return true;
-                          });
+  if (tick == ~std::uint64_t{0}) return corruption(fmt::format("there is no tick {}", tick));
+  // Right behind the snapshot, whatever the log begins with now: it refuses if that does not lead
+  // on from there.
+  const std::uint64_t from = out.tick ? *out.tick + 1 : 0;
+  return history.log.read(from, tick + 1, [&](std::uint64_t at, const Bytes& payload) {
+    return apply_entry(at, payload, out);
+  });
 }
 
 }  // namespace varve::journal

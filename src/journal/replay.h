@@ -23,6 +23,7 @@ struct Replayed {
   EntityState state;
   std::optional<std::uint64_t> tick;  // the last that went into it
   std::vector<Error> problems;        // snapshots that could not be used
+  std::uint64_t log_size = 0;         // of the payloads behind the snapshot
 };
 
 // The state after `tick`. A snapshot that is damaged is a problem, and the one before it is taken.

@@ -163,14 +163,18 @@ Status SnapshotStore::set_log_base(std::uint64_t tick) {
 Result<std::vector<SnapshotMeta>> SnapshotStore::list() const {
   std::vector<SnapshotMeta> found;
   VARVE_TRY(for_each_key(*backend_, Tag::snapshot, 9, [&](const Bytes& key) -> Status {
-    VARVE_ASSIGN(const auto value, backend_->get(key));
-    if (!value) return {};
-    auto entry = decode_entry(*value);
-    // Of one that cannot be told anything it can be told that it is none.
-    if (!entry) return {};
+    const auto value = backend_->get(key);
+    if (!value && value.error().code() != ErrorCode::corruption) return value.error();
+    if (value && !*value) return {};
+    // What is wrong with a damaged one is told by whoever wants it.
+    const Result<Entry> entry = value ? decode_entry(**value) : value.error();
     const std::uint64_t tick = tick_in(key);
-    found.push_back(
-        {.id = tick, .tick = tick, .created_at = time_of(entry->created_ms), .size = entry->size});
+    SnapshotMeta meta{.id = tick, .tick = tick};
+    if (entry) {
+      meta.created_at = time_of(entry->created_ms);
+      meta.size = entry->size;
+    }
+    found.push_back(meta);
     return {};
   }));
   return found;
@@ -183,8 +187,9 @@ Result<SnapshotMeta> SnapshotStore::put(std::uint64_t tick, const Bytes& snapsho
       .created_ms = ms_of(created_at),
       .piece_count = static_cast<std::uint32_t>((snapshot.size() + kPieceSize - 1) / kPieceSize)};
   // One that is replaced must not be taken for whole while it is half of each.
-  VARVE_ASSIGN(const auto before, backend_->get(key_of(Tag::snapshot, tick)));
-  if (before) VARVE_TRY(erase(tick));
+  const auto before = backend_->get(key_of(Tag::snapshot, tick));
+  if (!before && before.error().code() != ErrorCode::corruption) return before.error();
+  if (!before || *before) VARVE_TRY(erase(tick));
   for (std::uint32_t i = 0; i < entry.piece_count; ++i) {
     const std::size_t offset = i * kPieceSize;
     WriteBatch batch;
@@ -242,8 +247,9 @@ Status SnapshotStore::remove_orphans() {
   VARVE_TRY(for_each_key(*backend_, Tag::piece, 13, [&](const Bytes& key) -> Status {
     if (tick != tick_in(key)) {
       tick = tick_in(key);
-      VARVE_ASSIGN(const auto entry, backend_->get(key_of(Tag::snapshot, *tick)));
-      has_entry = entry.has_value();
+      const auto entry = backend_->get(key_of(Tag::snapshot, *tick));
+      if (!entry && entry.error().code() != ErrorCode::corruption) return entry.error();
+      has_entry = !entry || *entry;
     }
     if (!has_entry) batch.erase(key);
     return {};

@@ -10,7 +10,7 @@
 // 1. A snapshot is there when its entry 03 is, which is written with its last piece or after it.
 // 2. Pieces without an entry are left of something that was cut short, and go when it is opened.
 //
-// Thread safety: reads from any thread; writes one at a time.
+// Thread safety: any thread; but of one tick's snapshot one at a time.
 #pragma once
 
 #include <chrono>

@@ -51,6 +51,7 @@ class TickLogBase : public TickLog {
   Result<Recovered> recover(bool writes) {
     VARVE_ASSIGN(Recovered recovered, recover_wal(files_, writes));
     report_ = recovered.report;
+    report_.is_end_damaged = recovered.is_end_damaged;
     segments_.set(recovered.segments, recovered.durable_tick);
     return recovered;
   }
@@ -82,7 +83,7 @@ class WritingTickLog final : public TickLogBase {
     for (const std::uint64_t id : recovered.leftover_ids) {
       (void)files_.vfs().remove(files_.segment_path(id));
     }
-    if (options_.background) upkeep_.start();
+    if (options_.background) VARVE_TRY(upkeep_.start());
     return {};
   }
 

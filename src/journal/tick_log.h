@@ -63,6 +63,8 @@ struct TickLogReport {
   // state of a later tick, say a snapshot's, appends that tick's successor next, if need be without
   // anything in it: what lies between is lost, and reading it is corruption for ever.
   std::vector<Error> problems;
+  // What is written next does not follow from what was there.
+  bool is_end_damaged = false;
 };
 
 class TickLog {

@@ -34,21 +34,22 @@ Error SegmentList::damaged(const View& view, std::uint64_t offset,
                                 view.last_tick));
 }
 
-Status SegmentList::check_history(std::uint64_t from) const {
+Result<std::vector<SegmentRef>> SegmentList::in_range(std::uint64_t from, std::uint64_t to) const {
   std::optional<Error> broken;
   {
     const std::lock_guard lock(mutex_);
-    if (segments_.empty()) return {};
+    if (segments_.empty()) return std::vector<SegmentRef>();
     const Segment& first = *segments_.front();
     broken = first.break_before;
-    if (broken && from >= first.readable_from) return {};
-    if (!broken && (!first.header.previous || from > first.header.previous->tick)) return {};
+    const bool leads_here = broken ? from >= first.readable_from
+                                   : !first.header.previous || from > first.header.previous->tick;
+    // Under the same lock: what is dropped between the two would be left out without a word.
+    if (leads_here) return select(from, to);
   }
   return broken ? *broken : truncated(from);
 }
 
-std::vector<SegmentRef> SegmentList::in_range(std::uint64_t from, std::uint64_t to) const {
-  const std::lock_guard lock(mutex_);
+std::vector<SegmentRef> SegmentList::select(std::uint64_t from, std::uint64_t to) const {
   std::vector<SegmentRef> found;
   std::uint64_t last_before = 0;
   for (const SegmentRef& segment : segments_) {
@@ -118,8 +119,8 @@ Result<bool> SegmentList::read_segment(const View& view, std::uint64_t from, std
 
 Status SegmentList::read(std::uint64_t from, std::uint64_t to, const TickLog::Visit& visit) const {
   if (from >= to) return {};
-  VARVE_TRY(check_history(from));
-  for (const SegmentRef& segment : in_range(from, to)) {
+  VARVE_ASSIGN(const std::vector<SegmentRef> segments, in_range(from, to));
+  for (const SegmentRef& segment : segments) {
     if (segment->break_before && from < segment->readable_from) return *segment->break_before;
     VARVE_ASSIGN(const View shown, view(segment, from));
     VARVE_ASSIGN(const bool goes_on, read_segment(shown, from, to, visit));

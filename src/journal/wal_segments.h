@@ -77,8 +77,10 @@ class SegmentList {
     std::uint64_t start_offset = kSegmentHeaderSize;
     std::shared_ptr<const File> file;
   };
-  std::vector<SegmentRef> in_range(std::uint64_t from, std::uint64_t to) const;
-  Status check_history(std::uint64_t from) const;
+  // Those with ticks of the range. An error if the history does not lead to `from`.
+  Result<std::vector<SegmentRef>> in_range(std::uint64_t from, std::uint64_t to) const;
+  // The mutex is held.
+  std::vector<SegmentRef> select(std::uint64_t from, std::uint64_t to) const;
   Result<View> view(const SegmentRef& segment, std::uint64_t from) const;
   Result<bool> read_segment(const View& view, std::uint64_t from, std::uint64_t to,
                             const TickLog::Visit& visit) const;

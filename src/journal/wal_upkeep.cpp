@@ -1,13 +1,21 @@
 #include "journal/wal_upkeep.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <system_error>
 
 #include "base/guarded.h"
 
 namespace varve::journal {
 
-void WalUpkeep::start() {
-  thread_ = std::thread([this] { run(); });
+Status WalUpkeep::start() {
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& failure) {
+    return io_error(fmt::format("{}: no thread for its upkeep: {}", files_.dir(), failure.what()));
+  }
+  return {};
 }
 
 void WalUpkeep::stop() noexcept {

@@ -14,7 +14,7 @@ class WalUpkeep {
       : options_(options), files_(files), writer_(writer) {}
   ~WalUpkeep() { stop(); }
 
-  void start();
+  Status start();
   // Waits for what is under way.
   void stop() noexcept;
   // Everything that is due, now.

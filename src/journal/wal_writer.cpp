@@ -54,6 +54,10 @@ Status WalWriter::append(std::uint64_t tick, ByteView payload) {
     return invalid_argument(
         fmt::format("{}: tick {} does not follow tick {}", files_.dir(), tick, *latest_));
   }
+  // Nothing could come behind it, nor be asked for up to and with it.
+  if (tick == ~std::uint64_t{0}) {
+    return invalid_argument(fmt::format("{}: there is no tick {}", files_.dir(), tick));
+  }
   if (payload.size() > kPayloadSizeMax) {
     return invalid_argument(fmt::format("a tick of {} bytes is larger than the {} a log takes",
                                         payload.size(), kPayloadSizeMax));

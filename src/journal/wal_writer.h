@@ -89,7 +89,9 @@ class WalWriter {
   void note_durable(std::uint64_t tick);
   // Makes a segment of everything that is pending. What fails before it has its name changes
   // nothing.
+  // Latches if memory runs out on the way.
   Status begin_segment();
+  Status try_begin_segment();
   // Its entries into `newborn_`, and what readers need to know.
   SegmentRef encode_newborn();
   // Those on the disk under a temporary name, durable.

@@ -166,6 +166,15 @@ void WalWriter::adopt(const SegmentRef& segment) {
 }
 
 Status WalWriter::begin_segment() {
+  try {
+    return try_begin_segment();
+  } catch (const std::bad_alloc&) {
+    is_latched_ = true;  // How far it came cannot be told.
+    return out_of_space("out of memory");
+  }
+}
+
+Status WalWriter::try_begin_segment() {
   const SegmentRef segment = encode_newborn();
   const std::string path = spare_ != nullptr ? files_.spare_path() : files_.newborn_path();
   if (Status written = write_newborn(&segment->file_size); !written) {

@@ -10,6 +10,8 @@ namespace varve::test {
 namespace {
 
 constexpr std::string_view kTickGlobal = "the tick";
+// What the state was before the tick: so each tick that is recovered vouches for the one before.
+constexpr std::string_view kDigestGlobal = "the digest";
 
 class EngineSession final : public crash::Session {
  public:
@@ -31,10 +33,15 @@ class EngineSession final : public crash::Session {
   Result<crash::Records> read_all() override {
     const auto latest = engine_->latest_tick();
     if (!latest) return crash::Records();
+    std::optional<std::uint64_t> before;
     for (std::uint64_t tick = *engine_->oldest_tick(); tick <= *latest; ++tick) {
       auto state = engine_->recover(tick);
       if (!state) return state.error().with_context(fmt::format("recovering tick {}", tick));
       VARVE_TRY(check(*state, tick));
+      if (before && state->global(kDigestGlobal)->text() != std::to_string(*before)) {
+        return corruption(fmt::format("tick {} was recovered as another", tick - 1));
+      }
+      before = state->digest();
     }
     return records_of(engine_->state());
   }
@@ -46,6 +53,7 @@ class EngineSession final : public crash::Session {
     TickRecorder recorder;
     for (const auto& [key, value] : step.changes) recorder.put_global(key, value);
     recorder.put_global(kTickGlobal, Bytes::copy_of(std::to_string(tick)));
+    recorder.put_global(kDigestGlobal, Bytes::copy_of(std::to_string(engine_->state().digest())));
     // The allocator has a history too: one comes with every tick, and every third goes.
     VARVE_ASSIGN(const EntityId entity, engine_->state().next_entity());
     recorder.spawn(entity, ChunkPos(static_cast<std::int32_t>(tick), 0));
@@ -75,7 +83,7 @@ class EngineSession final : public crash::Session {
   static crash::Records records_of(const EntityState& state) {
     crash::Records records;
     for (auto& [name, data] : state.globals()) {
-      if (name != kTickGlobal) records.emplace(name, data);
+      if (name != kTickGlobal && name != kDigestGlobal) records.emplace(name, data);
     }
     return records;
   }

@@ -84,6 +84,23 @@ class Engine : public testing::Test {
     ASSERT_TRUE(file->write_at(offset, ByteView(&byte, 1)));
   }
 
+  // Its bytes, where they lie.
+  void damage_last_snapshot() {
+    const std::string folder = path_join(kPath, "snapshots");
+    bool is_flipped = false;
+    const std::vector<DirEntry> entries = disk_.list(folder).value();
+    for (const DirEntry& entry : entries) {
+      if (!entry.name.ends_with(".log")) continue;
+      const std::string path = path_join(folder, entry.name);
+      const Bytes all = disk_.open(path, OpenMode::read).value()->read_all(1 << 24).value();
+      const std::size_t at = all.text().rfind("RGBSNAP");
+      if (at == std::string_view::npos) continue;
+      flip_byte(path, at + 50);
+      is_flipped = true;
+    }
+    ASSERT_TRUE(is_flipped);
+  }
+
   sim::SimDisk disk_;
   StorageConfig config_ = small_config();
   std::unique_ptr<StorageEngine> engine_;
@@ -144,22 +161,7 @@ TEST_F(Engine, ASnapshotThatIsDamagedIsPassedOver) {
   ASSERT_TRUE(engine_->create_snapshot());
   commit_through(12);
   close();
-  // Its bytes, where they lie.
-  {
-    const std::string folder = path_join(kPath, "snapshots");
-    bool is_flipped = false;
-    const std::vector<DirEntry> entries = disk_.list(folder).value();
-    for (const DirEntry& entry : entries) {
-      if (!entry.name.ends_with(".log")) continue;
-      const std::string path = path_join(folder, entry.name);
-      const Bytes all = disk_.open(path, OpenMode::read).value()->read_all(1 << 24).value();
-      const std::size_t at = all.text().rfind("RGBSNAP");
-      if (at == std::string_view::npos) continue;
-      flip_byte(path, at + 50);
-      is_flipped = true;
-    }
-    ASSERT_TRUE(is_flipped);
-  }
+  damage_last_snapshot();
   open();
   ASSERT_FALSE(engine_->report().problems.empty());
   EXPECT_EQ(engine_->state().digest(), digests_[12]);
@@ -353,6 +355,109 @@ TEST_F(Engine, ALogThatEndsBeforeTheLastSnapshotIsGoneOnBehindIt) {
   open();
   EXPECT_EQ(engine_->latest_tick(), next + 4);
   expect_history(40, next + 4);
+}
+
+// Ticks 90 and on are there; what leads to them is not.
+TEST_F(Engine, ASegmentMissingBehindTheSnapshotTheLogBeginsWithIsFound) {
+  config_.history_ticks = 10;
+  config_.snapshot_policy = {.kind = SnapshotPolicy::Kind::every_n_ticks, .ticks = 30};
+  open();
+  commit_through(100);
+  const std::uint64_t base = engine_->oldest_tick().value();
+  ASSERT_GT(base, 1u);
+  close();
+  ASSERT_GE(segments().size(), 2u);
+  ASSERT_TRUE(disk_.remove(segments().front()));
+  auto opened = try_open();
+  if (!opened) {
+    EXPECT_EQ(opened.error().code(), ErrorCode::corruption);
+    return;
+  }
+  engine_ = *std::move(opened);
+  // Where a later snapshot leads on from it may be told; nothing else may be made up.
+  for (std::uint64_t tick = base; tick <= 100; ++tick) {
+    const auto state = engine_->recover(tick);
+    if (state) {
+      EXPECT_EQ(state->digest(), digests_[tick]) << tick;
+    }
+  }
+  EXPECT_FALSE(engine_->recover(base + 1));
+}
+
+TEST_F(Engine, DamageAtTheEndIsToldAndCanBeLeftBehind) {
+  open();
+  commit_through(12);
+  close();
+  const std::string last = segments().back();
+  const std::uint64_t size = disk_.info(last)->size;
+  flip_byte(last, size - size % 512 - 512 + 20);
+  const auto refused = try_open();
+  ASSERT_FALSE(refused) << "ticks that were promised are gone";
+  EXPECT_EQ(refused.error().code(), ErrorCode::corruption);
+  config_.accept_damage = true;
+  open();
+  const std::uint64_t latest = engine_->latest_tick().value();
+  EXPECT_LT(latest, 12u);
+  EXPECT_EQ(engine_->state().digest(), digests_[latest]);
+  commit_through(latest + 6);
+  drop();
+  config_.accept_damage = false;
+  open();
+  EXPECT_EQ(engine_->latest_tick(), latest + 6) << "what came after the damage is kept";
+  expect_history(latest, latest + 6);
+}
+
+TEST_F(Engine, ADamagedSnapshotBehindTheLogIsNothingToStandOn) {
+  open();
+  commit_through(20);
+  ASSERT_TRUE(engine_->create_snapshot());
+  commit_through(40);
+  ASSERT_TRUE(engine_->create_snapshot());
+  close();
+  damage_last_snapshot();
+  const std::vector<std::string> paths = segments();
+  ASSERT_TRUE(disk_.remove(paths.back()));
+  config_.accept_damage = true;
+  open();
+  const std::uint64_t latest = engine_->latest_tick().value();
+  EXPECT_GE(latest, 20u);
+  EXPECT_LT(latest, 40u);
+  EXPECT_EQ(engine_->state().digest(), digests_[latest]);
+  commit_through(45);
+  drop();
+  config_.accept_damage = false;
+  open();
+  EXPECT_EQ(engine_->latest_tick(), 45u);
+  expect_history(latest, 45);
+}
+
+TEST_F(Engine, TheLastTickThereCouldBeIsNone) {
+  open();
+  EXPECT_EQ(engine_->commit_tick(~std::uint64_t{0}, {}).error().code(),
+            ErrorCode::invalid_argument);
+  EXPECT_EQ(engine_->latest_tick(), std::nullopt);
+}
+
+TEST_F(Engine, SnapshotsByTheSizeOfTheLogComeAtEvenIntervals) {
+  config_.snapshot_policy = {.kind = SnapshotPolicy::Kind::log_size, .size = 3000};
+  config_.max_wal_segments = 2;
+  open();
+  std::vector<std::uint64_t> ticks;
+  for (std::uint64_t tick = 1; tick <= 100; ++tick) {
+    commit(tick);
+    if (!engine_->snapshots().empty() &&
+        (ticks.empty() || ticks.back() != engine_->snapshots().back().tick)) {
+      ticks.push_back(engine_->snapshots().back().tick);
+    }
+    // Opening again does not begin to count anew.
+    if (tick % 4 == 0) {
+      drop();
+      open();
+    }
+  }
+  ASSERT_GE(ticks.size(), 5u);
+  const std::uint64_t first = ticks[1] - ticks[0];
+  for (std::size_t i = 1; i < ticks.size(); ++i) EXPECT_LE(ticks[i] - ticks[i - 1], first + 2);
 }
 
 TEST_F(Engine, OneWriterAtATime) {
