@@ -96,7 +96,8 @@ class StorageEngine {
   // From here on every tick can be recovered; before it only those that have a snapshot.
   virtual std::optional<std::uint64_t> oldest_tick() const = 0;
 
-  // The state at the latest tick: a copy, for almost nothing.
+  // The state at the latest tick: a copy, for almost nothing. Empty once memory ran out in the
+  // midst of a tick, after which every other call says so.
   virtual EntityState state() const = 0;
   // The state as it was after `tick`. A tick between two that changed something is as the first of
   // them. not_found, naming the oldest tick, if it lies before the history; invalid_argument if it

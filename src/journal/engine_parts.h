@@ -2,6 +2,8 @@
 // what there is, engine_snapshots.cpp makes snapshots and lets go of what is old.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <memory>
@@ -56,7 +58,7 @@ class Engine final : public StorageEngine {
   std::optional<std::uint64_t> oldest_tick() const override;
   EntityState state() const override {
     const std::lock_guard lock(mutex_);
-    return state_;
+    return is_broken_ ? EntityState() : state_;
   }
   Result<EntityState> recover(std::uint64_t tick) const override;
   Result<SnapshotId> create_snapshot() override;
