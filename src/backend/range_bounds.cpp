@@ -47,12 +47,14 @@ std::optional<Bytes> prefix_end(ByteView prefix) {
 
 Result<std::optional<Bytes>> ReadView::get_raw(ByteView key, std::uint64_t size_max) const {
   return or_out_of_memory([&]() -> Result<std::optional<Bytes>> {
-    VARVE_ASSIGN(RangePage page, range({.prefix = Bytes::copy_of(key),
-                                        .from = Bytes::copy_of(key),
-                                        .count_max = 1,
-                                        .raw_size_max = size_max}));
-    if (page.entries.empty() || page.entries[0].key.text() != as_text(key)) return std::nullopt;
-    VARVE_ASSIGN(Bytes value, std::move(page.entries[0].value));
+    // Used where it is: see take() below.
+    auto page = range({.prefix = Bytes::copy_of(key),
+                       .from = Bytes::copy_of(key),
+                       .count_max = 1,
+                       .raw_size_max = size_max});
+    if (!page) return page.error();
+    if (page->entries.empty() || page->entries[0].key.text() != as_text(key)) return std::nullopt;
+    VARVE_ASSIGN(Bytes value, std::move(page->entries[0].value));
     return value;
   });
 }
