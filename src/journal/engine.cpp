@@ -8,6 +8,14 @@
 
 namespace varve::journal {
 
+Status Engine::check_open() const {
+  if (is_closed_) return invalid_argument(fmt::format("{}: the journal is closed", path_));
+  if (is_broken_) {
+    return io_error(fmt::format("{}: memory ran out in the midst of a tick; open it again", path_));
+  }
+  return {};
+}
+
 // --- Ticks ---------------------------------------------------------------------------
 
 Result<ComponentId> Engine::register_component(std::string_view name) {

@@ -2,8 +2,6 @@
 // what there is, engine_snapshots.cpp makes snapshots and lets go of what is old.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <atomic>
 #include <condition_variable>
 #include <memory>
@@ -80,14 +78,7 @@ class Engine final : public StorageEngine {
     EntityState state;
   };
 
-  Status check_open() const {
-    if (is_closed_) return invalid_argument(fmt::format("{}: the journal is closed", path_));
-    if (is_broken_) {
-      return io_error(
-          fmt::format("{}: memory ran out in the midst of a tick; open it again", path_));
-    }
-    return {};
-  }
+  Status check_open() const;
   Status open_parts();
   Result<std::unique_ptr<TickLog>> open_log() const;
   Status load_state();
