@@ -145,6 +145,8 @@ Result<DirEntry> describe_entry(std::string_view path, DIR* dir, const dirent& e
     if (described.kind == FileKind::file) described.size = static_cast<std::uint64_t>(info.st_size);
   } else {
     const int failure = errno;
+    // It went between the two calls; it was one when it was listed.
+    if (entry.d_type == DT_REG) described.kind = FileKind::file;
     struct stat itself;
     const bool leads_nowhere =
         ::fstatat(::dirfd(dir), entry.d_name, &itself, AT_SYMLINK_NOFOLLOW) == 0 &&
