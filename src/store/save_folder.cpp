@@ -61,16 +61,45 @@ Status rename_durably(Vfs& vfs, const std::string& from, const std::string& to) 
   return renamed;
 }
 
-Status remove_leftover(Vfs& vfs, const std::string& path, const std::string& lock_path) {
-  VARVE_ASSIGN(const bool is_there, vfs.exists(path));
-  if (!is_there) return {};
-  VARVE_ASSIGN(const bool has_lock, vfs.exists(path_parent(lock_path)));
-  if (has_lock) {
-    VARVE_ASSIGN(const auto lock, vfs.lock_writer(lock_path));
+namespace {
+
+// Everything but the file `kept` and the folders that lead to it.
+Status empty_tree(Vfs& vfs, const std::string& path, const std::string& kept) {
+  VARVE_ASSIGN(const auto entries, vfs.list(path));
+  for (const DirEntry& entry : entries) {
+    const std::string inner = path_join(path, entry.name);
+    if (inner == kept) continue;
+    if (kept.starts_with(inner + '/')) {
+      VARVE_TRY(empty_tree(vfs, inner, kept));
+    } else {
+      VARVE_TRY(remove_tree(vfs, inner));
+    }
   }
+  return {};
+}
+
+}  // namespace
+
+Status remove_leftover(Vfs& vfs, const std::string& path, const std::string& lock_path) {
+  // Takes a link or a file, and fails for what really is a directory.
+  const Status removed = remove_if_there(vfs, path);
+  if (removed) return removed;
+  const auto info = vfs.info(path);
+  if (!info || info->kind != FileKind::directory) return removed;
+  // Held until nothing is left but the lock: somebody who makes the same save at this moment must
+  // not find it free, and then lose what he wrote. A call that did not get as far as the lock's
+  // folder cannot be told from one that is about to, so the folder is made for it.
+  VARVE_TRY(vfs.create_dir(path_parent(lock_path)));
+  VARVE_ASSIGN(const auto lock, vfs.lock_writer(lock_path));
   // It may have had a better name, and a crash could give it that again.
   VARVE_TRY(vfs.sync_dir(path_parent(path)));
-  return remove_tree(vfs, path);
+  VARVE_TRY(empty_tree(vfs, path, lock_path));
+  VARVE_TRY(remove_if_there(vfs, lock_path));
+  // From here on it may be somebody else's, whose files keep the folders from being removed.
+  for (std::string folder(path_parent(lock_path)); folder != path; folder = path_parent(folder)) {
+    VARVE_TRY(vfs.remove_dir(folder));
+  }
+  return vfs.remove_dir(path);
 }
 
 Status remove_folder_save(Vfs& vfs, const std::string& path, const std::string& lock_path) {

@@ -85,7 +85,9 @@ TEST(SaveFiles, ManyWhoMakeTheSameSaveMakeOne) {
     const auto store = format->open(save);
     ASSERT_TRUE(store) << store.error().message();
     Progress progress;
-    EXPECT_TRUE((*store)->verify(progress)->clean());
+    const auto report = (*store)->verify(progress);
+    ASSERT_TRUE(report) << report.error().message();
+    for (const RecordProblem& problem : report->problems) ADD_FAILURE() << problem.error.message();
   }
 }
 
