@@ -14,6 +14,7 @@
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "varve/bytes.h"
 #include "varve/key.h"
@@ -71,6 +72,13 @@ class Chunk {
     return true;
   }
 
+  // What stands in a cell; both in bytes whose meaning the type defines. For history: a type that
+  // leaves this as it is has no history of cells.
+  virtual Result<Bytes> read_cell(ByteView cell) const {
+    (void)cell;
+    return unsupported("this chunk type knows no cells");
+  }
+
   // Roughly what it occupies, for the memory budget.
   virtual std::size_t memory_size() const = 0;
 
@@ -80,9 +88,11 @@ class Chunk {
   Chunk(const Chunk&) noexcept {}
   Chunk& operator=(const Chunk&) noexcept { return *this; }
 
-  // A type's own setters call this when they really changed something, and only then:
-  // it is what makes the chunk dirty.
-  void mark_changed() noexcept { changed_ = true; }
+  // A type's own setters call one of these when they really changed something, and only then:
+  // it is what makes the chunk dirty. With the edit that would have done the same, a journal logs
+  // that; without it, the whole chunk.
+  void mark_changed() noexcept { changed_ = changed_as_whole_ = true; }
+  void mark_changed(ByteView edit);
 
  private:
   friend class ChunkRef;
@@ -90,6 +100,9 @@ class Chunk {
 
   mutable std::atomic<std::uint32_t> holder_count_ = 0;
   bool changed_ = false;
+  bool changed_as_whole_ = false;
+  // Where edits of setters go while somebody wants them.
+  std::vector<Bytes>* edits_ = nullptr;
 };
 
 // Holds a chunk that does not change while it is held. Copying it is cheap.
@@ -143,6 +156,18 @@ class ChunkType {
   // hostile file: check before allocating.
   virtual Result<std::unique_ptr<Chunk>> decode(const ChunkPos& pos,
                                                 const Bytes& payload) const = 0;
+
+  // For a type whose chunks have cells (Chunk::read_cell): those an edit writes to, and the edit
+  // that gives a cell a value that was read from it.
+  virtual Result<std::vector<Bytes>> cells_of(ByteView edit) const {
+    (void)edit;
+    return unsupported("this chunk type knows no cells");
+  }
+  virtual Result<Bytes> cell_edit(ByteView cell, ByteView value) const {
+    (void)cell;
+    (void)value;
+    return unsupported("this chunk type knows no cells");
+  }
 };
 
 // --- Raw bytes -----------------------------------------------------------------------

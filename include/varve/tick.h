@@ -117,6 +117,19 @@ struct ChunkEdit {
   AuthorIndex author = 0;
   friend bool operator==(const ChunkEdit&, const ChunkEdit&) = default;
 };
+// The same of an entity, a player, a global: what it was before the first change in a while.
+struct EntityImage {
+  EntityId entity = 0;
+  bool was_there = false;  // if not, the rest is empty
+  std::optional<ChunkPos> chunk = {};
+  Bytes data = {};
+  friend bool operator==(const EntityImage&, const EntityImage&) = default;
+};
+struct NamedImage {
+  std::string name = {};
+  std::optional<Bytes> data = {};  // nullopt: there was none
+  friend bool operator==(const NamedImage&, const NamedImage&) = default;
+};
 struct NamedMutation {
   std::string name = {};
   std::optional<Bytes> data = {};  // nullopt erases
@@ -144,6 +157,9 @@ struct TickMutations {
   std::vector<ChunkEdit> edits = {};
   std::vector<NamedMutation> players = {};
   std::vector<NamedMutation> globals = {};
+  std::vector<EntityImage> entity_images = {};
+  std::vector<NamedImage> player_images = {};
+  std::vector<NamedImage> global_images = {};
 
   // Without images, which change nothing; the components of a spawn count as inserts.
   std::size_t count() const noexcept;

@@ -73,6 +73,15 @@ class MutationDecoder {
         return read_named(m_.players);
       case Section::globals:
         return read_named(m_.globals);
+      case Section::entity_images:
+        read_entity_images();
+        return no_authors();
+      case Section::player_images:
+        read_named(m_.player_images);
+        return no_authors();
+      case Section::global_images:
+        read_named(m_.global_images);
+        return no_authors();
     }
     in_.fail("an unknown section");
   }
@@ -82,7 +91,9 @@ class MutationDecoder {
   }
   template <class List>
   void read_authors_of(List& list) {
-    if (has_authors_ && in_.ok()) read_authors(in_, m_.authors.size(), list);
+    if constexpr (requires { list[0].author; }) {
+      if (has_authors_ && in_.ok()) read_authors(in_, m_.authors.size(), list);
+    }
   }
 
   void read_author_names() {
@@ -252,12 +263,31 @@ class MutationDecoder {
     read_authors_of(m_.edits);
   }
 
-  void read_named(std::vector<NamedMutation>& list) {
+  void read_entity_images() {
+    read_entities_of(m_.entity_images);
+    PositionReader positions(spaces_, in_);
+    for (EntityImage& image : m_.entity_images) {
+      image.chunk = positions.read();
+      if (!in_.ok()) return;
+    }
+    std::vector<std::optional<Bytes>> values(m_.entity_images.size());
+    read_optionals(values, [](auto& each) -> auto& { return each; });
+    for (std::size_t i = 0; i < values.size() && in_.ok(); ++i) {
+      EntityImage& image = m_.entity_images[i];
+      image.was_there = values[i].has_value();
+      if (values[i]) image.data = *std::move(values[i]);
+      if (!image.was_there && image.chunk) in_.fail("an entity that was not there, in a chunk");
+    }
+  }
+
+  template <class Named>
+  void read_named(std::vector<Named>& list) {
     const std::size_t count = read_count(in_);
     for (std::size_t i = 0; i < count && in_.ok(); ++i) {
       const std::string_view name = read_name(in_);
       if (i != 0 && name <= list.back().name) in_.fail("names that do not rise");
-      list.push_back({std::string(name), std::nullopt, 0});
+      list.emplace_back();
+      list.back().name = name;
     }
     read_optionals(list, [](auto& m) -> auto& { return m.data; });
     read_authors_of(list);

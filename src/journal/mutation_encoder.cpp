@@ -36,6 +36,9 @@ class MutationEncoder {
     write_chunks();
     write_named(Section::players, m_.players);
     write_named(Section::globals, m_.globals);
+    write_entity_images();
+    write_named(Section::player_images, m_.player_images);
+    write_named(Section::global_images, m_.global_images);
     VARVE_TRY(out_.status("mutations"));
     return out_.take();
   }
@@ -54,7 +57,9 @@ class MutationEncoder {
   }
   template <class List>
   void end(const List& list) {
-    if (has_authors(list)) write_authors(list, out_);
+    if constexpr (requires { list[0].author; }) {
+      if (has_authors(list)) write_authors(list, out_);
+    }
   }
 
   void write_author_names() {
@@ -159,12 +164,13 @@ class MutationEncoder {
     end(m_.moves);
   }
 
+  // `value_of` gives a pointer, or what is like one.
   template <class List, class ValueOf>
   void write_optionals(const List& list, ValueOf value_of) {
     write_numbers(
         list.size(),
         [&](std::size_t i) -> std::uint64_t {
-          const std::optional<Bytes>& value = value_of(list[i]);
+          const auto& value = value_of(list[i]);
           return value ? value->size() + 1 : 0;
         },
         out_);
@@ -211,10 +217,21 @@ class MutationEncoder {
     }
   }
 
-  void write_named(Section section, const std::vector<NamedMutation>& list) {
+  void write_entity_images() {
+    if (!begin(Section::entity_images, m_.entity_images)) return;
+    write_entities_of(m_.entity_images);
+    PositionWriter positions(spaces_, out_);
+    for (const EntityImage& image : m_.entity_images) positions.write(image.chunk);
+    write_optionals(m_.entity_images, [](const EntityImage& image) {
+      return image.was_there ? &image.data : nullptr;
+    });
+  }
+
+  template <class Named>
+  void write_named(Section section, const std::vector<Named>& list) {
     if (!begin(section, list)) return;
     out_.varint(list.size());
-    for (const NamedMutation& m : list) write_name(m.name, out_);
+    for (const Named& m : list) write_name(m.name, out_);
     write_optionals(list, [](const auto& m) -> const auto& { return m.data; });
     end(list);
   }

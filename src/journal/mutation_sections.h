@@ -23,6 +23,9 @@ enum class Section : std::uint8_t {
   edits,
   players,
   globals,
+  entity_images,
+  player_images,
+  global_images,
 };
 // Set in the number of a section that ends with a column of authors.
 inline constexpr std::uint8_t kHasAuthors = 0x80;

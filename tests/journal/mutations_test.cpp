@@ -68,6 +68,11 @@ TickMutations large() {
   tick.removals = more.removals;
   tick.moves = more.moves;
   tick.globals = more.globals;
+  tick.entity_images = {{make_entity(5, 0), true, ChunkPos(3, -2), bytes("was")},
+                        {make_entity(6, 0), true, std::nullopt, {}},
+                        {make_entity(7, 1), false, std::nullopt, {}}};
+  tick.player_images = {{"ann", bytes("poorer")}, {"bob", std::nullopt}};
+  tick.global_images = {{"weather", bytes("sun")}};
   return tick;
 }
 
@@ -143,6 +148,12 @@ TEST(Mutations, WhatIsOutOfOrderIsNotEncoded) {
   expect_refused({.moves = {{b, {}, 0}, {a, {}, 0}}});
   expect_refused({.singletons = {{2, {}, 0}, {2, {}, 0}}});
   expect_refused({.images = {{ChunkPos(2), {}}, {ChunkPos(1), {}}}});
+  expect_refused(
+      {.entity_images = {{make_entity(2, 0), true, {}, {}}, {make_entity(1, 0), true, {}, {}}}});
+  expect_refused({.entity_images = {{make_entity(2, 0), false, ChunkPos(1), {}}}});
+  expect_refused({.entity_images = {{make_entity(2, 0), false, {}, bytes("x")}}});
+  expect_refused({.player_images = {{"b", {}}, {"a", {}}}});
+  expect_refused({.global_images = {{"", {}}}});
   expect_refused({.puts = {{ChunkPos(1), {}, 0}, {ChunkPos(1), {}, 0}}});
   expect_refused({.edits = {{ChunkPos(2), {}, 0}, {ChunkPos(1), {}, 0}}});
   expect_refused({.players = {{"b", {}, 0}, {"a", {}, 0}}});

@@ -1,0 +1,65 @@
+// Which ticks speak of which record, so that history reads what it needs and not the whole log.
+//
+// Ticks come in stretches of a fixed length, counted from tick 0. Each stretch that is over has one
+// index in a backend, beside the log: it can be made again from the log at any time, so nothing
+// depends on its being there. A stretch without one is read.
+//
+// Invariants:
+// 1. The index of a stretch is written once the log is durable up to its last tick.
+// 2. What it says of a stretch is what the log has of it, or a little more: never less.
+//
+// Thread safety: note(), write_finished(), forget_before() and forget_from() by one thread at a
+// time; the others by any, meanwhile too.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "journal/tick_log.h"
+#include "varve/backend.h"
+#include "varve/history.h"
+#include "varve/key.h"
+#include "varve/tick.h"
+
+namespace varve::journal {
+
+class HistoryIndex {
+ public:
+  // Both outlive it. `backend` may hold other things: its keys begin with 06.
+  static Result<std::unique_ptr<HistoryIndex>> open(Backend& backend, const TickLog& log,
+                                                    std::uint64_t stretch_ticks);
+  virtual ~HistoryIndex() = default;
+
+  virtual std::uint64_t stretch_ticks() const = 0;
+  std::uint64_t stretch_start(std::uint64_t tick) const { return tick - tick % stretch_ticks(); }
+
+  // --- By whoever appends to the log -----------------------------------------------------
+  // A tick that was appended. Ticks rise. Whoever begins in the midst of a stretch need not tell
+  // what was before: it is read from the log when the stretch is over.
+  virtual Status note(std::uint64_t tick, const TickMutations& mutations) = 0;
+  // Writes the indexes of stretches that are over and durable. Costs nothing if there is none.
+  virtual Status write_finished() = 0;
+  // The log was cut: indexes of stretches it has nothing of any more go.
+  virtual Status forget_before(std::uint64_t tick) = 0;
+  // What the log had from here on is given up.
+  virtual Status forget_from(std::uint64_t tick) = 0;
+
+  // --- By whoever looks back ---------------------------------------------------------------
+  // The ticks of the range that may have changed a record, rising. `key` of any kind.
+  virtual Result<std::vector<std::uint64_t>> ticks_of(const RecordKey& key,
+                                                      const TickRange& range) const = 0;
+  // Every record that some tick of the range may have changed, once, by kind and key, with those
+  // ticks; until it returns false.
+  using VisitTouched =
+      std::function<Result<bool>(const RecordKey& key, std::span<const std::uint64_t> ticks)>;
+  virtual Status for_each_touched(const TickRange& range, const VisitTouched& visit) const = 0;
+
+  // Entries of the log that were decoded because a stretch had no index.
+  virtual std::uint64_t scanned_count() const = 0;
+};
+
+}  // namespace varve::journal
