@@ -172,7 +172,9 @@ TEST(Mutations, EveryRuleOfTheFormatIsChecked) {
   expect_corruption("00", "no version");
   EXPECT_EQ(decode_mutations(hex("02")).error().code(), ErrorCode::unsupported);
   expect_corruption("01 00", "do not rise");
-  expect_corruption("01 0e", "unknown section");
+  expect_corruption("01 11", "unknown section");
+  expect_corruption("01 8e 01 04 01 01 01", "authors where there are none");
+  expect_corruption("01 0e 01 04 01 03 00 02 04 01", "was not there");
   expect_corruption("01 02 00", "a list of nothing");
   expect_corruption("01 02 01 04 03 02 01 04 03", "do not rise");
   expect_corruption("01 02 02 04 00 01", "entities that do not rise");
