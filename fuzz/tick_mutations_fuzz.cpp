@@ -1,6 +1,8 @@
 // Invariants checked: no input reads out of bounds; a tick that is accepted is in order, encodes to
 // exactly the same bytes (one of version 1 to others, which mean the same), and is applied whole or
-// not at all; applied twice it does what it does once.
+// not at all; applied twice it does what it does once. Looking for one thing in it finds what is
+// there.
+#include "../tests/journal/search_model.h"
 #include "fuzz_target.h"
 #include "varve/entity_state.h"
 
@@ -9,7 +11,11 @@ namespace varve::fuzz {
 bool check_input(ByteView in) {
   const Bytes data = Bytes::copy_of(in);
   const auto tick = decode_mutations(data);
-  if (!tick) return false;
+  if (!tick) {
+    (void)journal::search_component(data, make_entity(7, 1), 2);
+    (void)journal::search_global(data, "rain");
+    return false;
+  }
   const auto again = encode_mutations(*tick);
   VARVE_INVARIANT(again);
   if (data.data()[0] == std::byte{1}) {
@@ -18,6 +24,7 @@ bool check_input(ByteView in) {
   } else {
     VARVE_INVARIANT(*again == data);
   }
+  VARVE_INVARIANT(test::search_difference(data, *tick).empty());
   EntityState state;
   if (!state.apply(*tick)) {
     VARVE_INVARIANT(state == EntityState());

@@ -153,6 +153,31 @@ void write_planes_if_smaller(ByteView values, std::size_t value_size, ByteWriter
   out.bytes(values);
 }
 
+void pick_from_planes(ByteReader& in, std::size_t value_size, std::size_t count, std::size_t row,
+                      std::span<std::byte> value) {
+  for (std::size_t p = 0; p < value_size && in.ok(); ++p) {
+    const std::size_t palette_count = in.u8();
+    if (palette_count > kPaletteCountMax) return in.fail("a plane that is packed in vain");
+    if (palette_count == 0) {
+      const ByteView bytes = in.bytes(count);
+      if (in.ok() && row < count) value[p] = bytes[row];
+      continue;
+    }
+    const ByteView palette = in.bytes(palette_count);
+    const ByteView indexes = in.bytes(Palette::indexes_size(palette_count, count));
+    if (!in.ok() || row >= count) continue;
+    const std::size_t width = Palette::index_width(palette_count);
+    std::size_t place = 0;
+    if (width != 0) {
+      const std::size_t bit = row * width;
+      const std::size_t mask = (std::size_t{1} << width) - 1;
+      place = std::to_integer<std::size_t>(indexes[bit / 8]) >> bit % 8 & mask;
+    }
+    if (place >= palette_count) return in.fail("a place outside its palette");
+    value[p] = palette[place];
+  }
+}
+
 bool read_plane_choice(ByteReader& in, std::size_t value_size, std::size_t count) {
   const std::uint8_t choice = in.u8();
   if (choice > 1) in.fail("planes or not");

@@ -39,6 +39,11 @@ void write_planes(ByteView values, std::size_t value_size, ByteWriter& out);
 // Fills `values`; fails the reader on anything write_planes() would not have written.
 void read_planes(ByteReader& in, std::size_t value_size, std::span<std::byte> values);
 
+// Passes over the planes of `count` values; value `row`, if there is one, goes to `value`. Checks
+// no more than it needs.
+void pick_from_planes(ByteReader& in, std::size_t value_size, std::size_t count, std::size_t row,
+                      std::span<std::byte> value);
+
 // For runs of fewer than kPlanesCountMin.
 void write_planes_if_smaller(ByteView values, std::size_t value_size, ByteWriter& out);
 // The byte before them: true if planes follow. Fails the reader if it was the wrong choice.
