@@ -24,8 +24,10 @@ using JournalId = std::array<std::uint8_t, 16>;
 // What a save says of its journal: docs/formats/world_journal_v1.md#in-the-save.
 struct JournalLink {
   JournalId id = {};
+  // Counts up with every opening, so that each makes a commit of its own before a tick counts on
+  // the link: what an opening before it could not make durable may be shown all the same.
+  std::uint64_t opening = 0;
   std::string path = {};  // empty: beside the save
-  friend bool operator==(const JournalLink&, const JournalLink&) = default;
 };
 
 constexpr std::uint8_t kLinkVersion = 1;
@@ -34,6 +36,7 @@ Bytes encode_link(const JournalLink& link) {
   ByteWriter out;
   out.u8(kLinkVersion);
   for (const std::uint8_t byte : link.id) out.u8(byte);
+  out.u64_le(link.opening);
   out.bytes(as_byte_view(link.path));
   return out.take();
 }
@@ -43,6 +46,7 @@ Result<JournalLink> decode_link(ByteView data) {
   const std::uint8_t version = r.u8();
   JournalLink link;
   for (std::uint8_t& byte : link.id) byte = r.u8();
+  link.opening = r.u64_le();
   link.path = as_text(r.rest());
   VARVE_TRY(r.finish("global:varve:journal"));
   if (version != kLinkVersion) {
@@ -145,7 +149,8 @@ class JournalOpening {
     }
     for (const Error& problem : folder->problems())
       warn("the journal is damaged", problem.message());
-    const JournalLink link{.id = folder->meta().id, .path = config.path};
+    const JournalLink link{
+        .id = folder->meta().id, .opening = link_ ? link_->opening + 1 : 1, .path = config.path};
     VARVE_TRY(bring_up_to_date(*folder, path, link));
     return folder;
   }
@@ -203,15 +208,13 @@ class JournalOpening {
       logger_.log(LogLevel::error, "a change in the journal could not be made again",
                   {{"key", problem.key}, {"error", problem.error.message()}});
     }
-    if (link != link_ || forward.tick_count != 0) {
-      std::erase_if(forward.commit.globals,
-                    [](const NamedChange& change) { return change.name == kJournalGlobal; });
-      NamedChange change{.name = std::string(kJournalGlobal)};
-      if (link) change.data = encode_link(*link);
-      forward.commit.globals.push_back(std::move(change));
-      Progress progress;
-      VARVE_TRY(store_.commit(forward.commit, progress));
-    }
+    std::erase_if(forward.commit.globals,
+                  [](const NamedChange& change) { return change.name == kJournalGlobal; });
+    NamedChange change{.name = std::string(kJournalGlobal)};
+    if (link) change.data = encode_link(*link);
+    forward.commit.globals.push_back(std::move(change));
+    Progress progress;
+    VARVE_TRY(store_.commit(forward.commit, progress));
     if (forward.damage) VARVE_TRY(folder.set_log_aside(forward.commit.tick));
     if (forward.tick_count != 0 && logger_.enabled()) {
       logger_.log(LogLevel::info, "brought the save up to date from its journal",
