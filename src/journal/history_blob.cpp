@@ -264,6 +264,19 @@ Status HistoryBlob::check_names(const Directory& directory, bool may_be_empty,
   return {};
 }
 
+// Chunks rise by space, so that those which are used are counted by the last one.
+Status HistoryBlob::check_spaces() const {
+  const Directory& chunks = directory(TouchedKind::chunk);
+  std::uint64_t used_count = 0;
+  for (std::size_t i = 0; i < chunks.row_count; ++i) {
+    const std::uint32_t space = chunk_row_at(row(chunks, i)).space;
+    if (space > used_count) return bad("a space without chunks");
+    if (space == used_count) ++used_count;
+  }
+  if (used_count != spaces_.row_count) return bad("a space without chunks");
+  return {};
+}
+
 Status HistoryBlob::check_rows(TouchedKind kind, std::size_t& postings_end) const {
   const Directory& rows = directory(kind);
   TouchedKey before;
@@ -282,6 +295,7 @@ Status HistoryBlob::check_rows(TouchedKind kind, std::size_t& postings_end) cons
 Status HistoryBlob::check() const {
   std::size_t names_end = 0;
   VARVE_TRY(check_names(spaces_, true, names_end));
+  VARVE_TRY(check_spaces());
   VARVE_TRY(check_names(directory(TouchedKind::player), false, names_end));
   VARVE_TRY(check_names(directory(TouchedKind::global), false, names_end));
   if (names_end != names_.size()) return bad("names of nobody");

@@ -77,6 +77,7 @@ class HistoryBlob {
   Status read_ticks(std::uint32_t offset, const TickRange& range, std::vector<std::uint64_t>& out,
                     std::size_t& end) const;
   Status check_names(const Directory& directory, bool may_be_empty, std::size_t& end) const;
+  Status check_spaces() const;
   Status check_rows(TouchedKind kind, std::size_t& postings_end) const;
 
   Bytes bytes_;

@@ -11,8 +11,10 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/vfs.h"
 #include "journal/history_index.h"
@@ -38,6 +40,7 @@ inline constexpr std::string_view kJournalSuffix = ".journal";
 struct JournalFolderOptions {
   TickLogOptions log = {};
   JournalMeta fresh = {};  // for one that is made
+  std::uint64_t seed = 0;  // of the index's salts; 0: from the system
 };
 
 class JournalFolder {
@@ -54,13 +57,27 @@ class JournalFolder {
   const TickLog& log() const noexcept { return *log_; }
   HistoryIndex& index() noexcept { return *index_; }
   const HistoryIndex& index() const noexcept { return *index_; }
-  // From here on every tick can be told: the state after it.
+  // What the log and the index found when they were opened.
+  const std::vector<Error>& problems() const noexcept { return problems_; }
+  // The state after this tick, and after every later one, can be told.
   std::uint64_t oldest_tick() const;
+  // The log is damaged, and what it can tell ends here: it is kept beside a new one, and history
+  // begins anew.
+  Status set_log_aside(std::uint64_t last_good_tick);
   Status close();
 
  private:
-  JournalFolder() = default;
+  JournalFolder(Vfs& vfs, std::string_view path, TickLogOptions log_options)
+      : vfs_(vfs), path_(path), log_options_(log_options) {}
+  Status open_to_write(const JournalFolderOptions& options);
+  Status open_parts(std::unique_ptr<TickLog> log);
+  Result<std::optional<JournalMeta>> read_meta() const;
 
+  Vfs& vfs_;
+  const std::string path_;
+  const TickLogOptions log_options_;
+  std::unique_ptr<WriterLock> lock_;
+  std::vector<Error> problems_;
   JournalMeta meta_;
   std::unique_ptr<TickLog> log_;
   std::unique_ptr<Backend> backend_;

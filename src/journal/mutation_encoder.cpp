@@ -70,8 +70,13 @@ class MutationEncoder {
 
   template <class List>
   void write_entities_of(const List& list) {
-    out_.varint(list.size());
-    write_entities(list.size(), [&](std::size_t i) { return list[i].entity; }, out_);
+    entities_.clear();
+    for (const auto& item : list) entities_.push_back(item.entity);
+    write_list(entities_);
+  }
+  void write_list(std::span<const EntityId> entities) {
+    out_.varint(entities.size());
+    write_packed_entities(entities, out_);
   }
 
   void write_despawns() {
@@ -79,10 +84,7 @@ class MutationEncoder {
       write_entities_of(m_.despawns);
       end(m_.despawns);
     }
-    if (begin(Section::passing, m_.passing)) {
-      out_.varint(m_.passing.size());
-      write_entities(m_.passing.size(), [&](std::size_t i) { return m_.passing[i]; }, out_);
-    }
+    if (begin(Section::passing, m_.passing)) write_list(m_.passing);
   }
 
   void write_spawns() {
@@ -135,8 +137,7 @@ class MutationEncoder {
       out_.varint(cells[start].component - next);
       next = cells[start].component + 1;
       const std::span run = std::span(cells).subspan(start, end - start);
-      out_.varint(run.size());
-      write_entities(run.size(), [&](std::size_t i) { return run[i].entity; }, out_);
+      write_entities_of(run);
       if (has_values) write_values(run);
       start = end;
     }
@@ -147,13 +148,17 @@ class MutationEncoder {
     write_numbers(run.size(), [&](std::size_t i) { return run[i].value->size(); }, out_);
     const bool is_uniform = std::all_of(
         run.begin(), run.end(), [&](const Cell& cell) { return cell.value->size() == size; });
-    if (!is_uniform || !has_planes(size, run.size())) {
+    if (!is_uniform || !may_have_planes(size, run.size())) {
       for (const Cell& cell : run) out_.bytes(*cell.value);
       return;
     }
     rows_.clear();
     for (const Cell& cell : run) rows_.bytes(*cell.value);
-    write_planes(rows_.view(), size, out_);
+    if (has_planes(size, run.size())) {
+      write_planes(rows_.view(), size, out_);
+    } else {
+      write_planes_if_smaller(rows_.view(), size, out_);
+    }
   }
 
   void write_moves() {
@@ -239,6 +244,7 @@ class MutationEncoder {
   const TickMutations& m_;
   ByteWriter out_;
   ByteWriter rows_;
+  std::vector<EntityId> entities_;
   SpaceNumbers spaces_;
 };
 

@@ -63,7 +63,7 @@ float SaveHandle::progress() const noexcept {
   return std::min(done, 0.999F);
 }
 
-bool SaveHandle::is_durable() const noexcept { return is_stored(); }
+bool SaveHandle::is_durable() const noexcept { return state_ && state_->is_durable(); }
 bool SaveHandle::is_stored() const noexcept { return state_ && state_->is_stored(); }
 bool SaveHandle::is_done() const noexcept { return !state_ || state_->is_done(); }
 

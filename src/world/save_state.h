@@ -44,6 +44,11 @@ struct SaveHandle::State {
 
   bool is_done() const noexcept { return done_.load(std::memory_order_acquire); }
   bool is_stored() const noexcept { return stored_.load(std::memory_order_acquire); }
+  // A journal has what it saves.
+  void set_durable() noexcept { durable_.store(true, std::memory_order_release); }
+  bool is_durable() const noexcept {
+    return durable_.load(std::memory_order_acquire) || is_stored();
+  }
   // nullopt until it is announced; decided() does not wait for that.
   std::optional<Result<SaveReport>> result() const;
   std::optional<Result<SaveReport>> decided() const;
@@ -55,6 +60,7 @@ struct SaveHandle::State {
   mutable std::mutex mutex_;
   std::condition_variable done_changed_;
   std::optional<Result<SaveReport>> result_;
+  std::atomic<bool> durable_ = false;
   std::atomic<bool> stored_ = false;
   std::atomic<bool> done_ = false;
 };

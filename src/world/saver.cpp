@@ -6,6 +6,7 @@
 #include "base/guarded.h"
 #include "base/try.h"
 #include "io/vfs.h"
+#include "journal/journal_folder.h"
 #include "store/varve/backup.h"
 #include "world/commit_builder.h"
 #include "world/save_copy.h"
@@ -39,9 +40,10 @@ void note_erased(const Commit& commit, SaveOutcome& outcome) {
 
 }  // namespace
 
-Saver::Saver(Store& store, unsigned encode_thread_count,
+Saver::Saver(Store& store, unsigned encode_thread_count, CommitGate gate,
              std::function<void(std::list<SaveOutcome>)> deliver)
     : store_(store),
+      gate_(std::move(gate)),
       deliver_(std::move(deliver)),
       encoders_("varve-encode", encode_thread_count, kNiceLevel),
       copiers_("varve-copy", 1, kNiceLevel),
@@ -116,6 +118,7 @@ Result<SaveReport> Saver::commit_carried(SaveJob& job) {
       build_commit(carried_, store_.capabilities(), encoding(), job.state().encoding);
   const auto encoded_at = Clock::now();
   report.encode_time = encoded_at - begun_at;
+  VARVE_TRY(pass_gate(job, built.commit));
   keep_aside(built);
 
   // A part of the world leaves the tick alone: what it brings is newer than the rest, and
@@ -142,6 +145,20 @@ Result<SaveReport> Saver::commit_carried(SaveJob& job) {
   report.tick = built.commit.tick;
   report.problems = std::move(built.problems);
   return report;
+}
+
+// The save is never ahead of its journal, or it has none any more.
+Status Saver::pass_gate(SaveJob& job, Commit& commit) {
+  if (!gate_) return {};
+  VARVE_ASSIGN(const bool is_durable, gate_(job.tick));
+  if (is_durable) {
+    job.state().set_durable();
+  } else {
+    std::erase_if(commit.globals,
+                  [](const NamedChange& change) { return change.name == journal::kJournalGlobal; });
+    commit.globals.push_back({.name = std::string(journal::kJournalGlobal)});
+  }
+  return {};
 }
 
 // A damaged chunk is replaced only once its bytes are safe elsewhere, however many commits

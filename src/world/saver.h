@@ -25,11 +25,16 @@ struct BackupSource;
 struct BuiltCommit;
 struct Encoding;
 
+// Called before a commit of what changed up to a tick: returns when that is durable elsewhere.
+// False: it never will be, and the journal that was to make it so is given up.
+using CommitGate = std::function<Result<bool>(std::uint64_t tick)>;
+
 class Saver {
  public:
   // `deliver` is called on the saver's threads, one call at a time for each of them. It
   // must neither block nor throw.
-  Saver(Store& store, unsigned encode_thread_count,
+  // `gate` may be empty.
+  Saver(Store& store, unsigned encode_thread_count, CommitGate gate,
         std::function<void(std::list<SaveOutcome>)> deliver);
   // Runs everything that was posted.
   ~Saver();
@@ -54,11 +59,13 @@ class Saver {
   Encoding encoding() noexcept;
   // Commits everything that is carried.
   Result<SaveReport> commit_carried(SaveJob& job);
+  Status pass_gate(SaveJob& job, Commit& commit);
   void keep_aside(BuiltCommit& built);
   void tidy_carried() noexcept;
   void finish(SaveJob& job, Result<SaveReport> report) noexcept;
 
   Store& store_;
+  const CommitGate gate_;
   std::function<void(std::list<SaveOutcome>)> deliver_;
   BufferPool buffers_;
   std::atomic<std::uint64_t> encode_count_ = 0;
