@@ -35,13 +35,6 @@ class ChunkAccess {
 
   // Whether mark_changed() was called since the last time this was asked.
   static bool take_changed(Chunk& chunk) noexcept { return std::exchange(chunk.changed_, false); }
-
-  // From now on setters also say what they did, as edits, into `edits`; nullptr ends it.
-  static void want_edits(Chunk& chunk, std::vector<Bytes>* edits) noexcept { chunk.edits_ = edits; }
-  // Whether one of them could not say it, since the last time this was asked.
-  static bool take_changed_as_whole(Chunk& chunk) noexcept {
-    return std::exchange(chunk.changed_as_whole_, false);
-  }
 };
 
 }  // namespace varve

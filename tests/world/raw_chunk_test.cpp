@@ -50,12 +50,12 @@ TEST(RawChunk, SettersSayTheirEditsToWhoeverWantsThem) {
   const ChunkRef ref = chunk_of("00112233");
   RawChunk& chunk = writable(ref);
   std::vector<Bytes> edits;
-  ChunkAccess::want_edits(chunk, &edits);
+  ChunkAccess::begin_edits(chunk, &edits);
   EXPECT_TRUE(chunk.set(1, hex("1122")).ok()) << "nothing changes";
   EXPECT_TRUE(chunk.set(1, hex("aabb")).ok());
   EXPECT_TRUE(chunk.set(0, chunk.view().subspan(1, 3)).ok()) << "a part of itself";
   EXPECT_TRUE(*chunk.apply(RawChunk::edit_of(3, hex("77"))));
-  ChunkAccess::want_edits(chunk, nullptr);
+  EXPECT_FALSE(ChunkAccess::end_edits(chunk)) << "they say everything";
   EXPECT_TRUE(chunk.set(0, hex("ff")).ok());
 
   const ChunkRef again = chunk_of("00112233");
@@ -63,7 +63,6 @@ TEST(RawChunk, SettersSayTheirEditsToWhoeverWantsThem) {
   EXPECT_EQ(edits.size(), 3u);
   EXPECT_EQ(to_hex(writable(again).view()), "aabb3377");
   EXPECT_TRUE(ChunkAccess::take_changed(chunk));
-  EXPECT_FALSE(ChunkAccess::take_changed_as_whole(chunk));
 }
 
 TEST(RawChunk, ACellIsAnyPartOfIt) {

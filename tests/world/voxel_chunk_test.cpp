@@ -104,16 +104,15 @@ TEST(VoxelChunk, SettersSayTheirEditsToWhoeverWantsThem) {
   const ChunkRef ref = chunk_of(3);
   VoxelChunk& chunk = writable(ref);
   std::vector<Bytes> edits;
-  ChunkAccess::want_edits(chunk, &edits);
+  ChunkAccess::begin_edits(chunk, &edits);
   EXPECT_FALSE(*chunk.set({4, 5, 6}, 3));
   EXPECT_TRUE(*chunk.set({1, 2, 3}, 7));
   EXPECT_TRUE(*chunk.apply(joined({{7, 1}, {9, 2}})));
-  ChunkAccess::want_edits(chunk, nullptr);
+  EXPECT_FALSE(ChunkAccess::end_edits(chunk)) << "they say everything";
   EXPECT_TRUE(*chunk.set({1, 2, 3}, 8));
   ASSERT_EQ(edits.size(), 2u);
   EXPECT_EQ(to_hex(edits[0]), "410c0700");
   EXPECT_EQ(edits[1], joined({{7, 1}, {9, 2}}));
-  EXPECT_FALSE(ChunkAccess::take_changed_as_whole(chunk));
 }
 
 TEST(VoxelChunk, ACellIsAnIndexAndItsValueAType) {
