@@ -73,7 +73,8 @@ class Chunk {
   }
 
   // What stands in a cell; both in bytes whose meaning the type defines. For history: a type that
-  // leaves this as it is has no history of cells.
+  // leaves this as it is has no history of cells. invalid_argument for what never is a cell,
+  // not_found for one that this chunk has not, where chunks differ.
   virtual Result<Bytes> read_cell(ByteView cell) const {
     (void)cell;
     return unsupported("this chunk type knows no cells");
@@ -92,7 +93,9 @@ class Chunk {
   // it is what makes the chunk dirty. With the edit that would have done the same, a journal logs
   // that; without it, the whole chunk.
   void mark_changed() noexcept { changed_ = changed_as_whole_ = true; }
-  void mark_changed(ByteView edit);
+  void mark_changed(ByteView edit) noexcept;
+  // Whether the edit is of use to anybody. If not, mark_changed({}) says the same.
+  bool wants_edits() const noexcept { return edits_ != nullptr; }
 
  private:
   friend class ChunkRef;
@@ -172,7 +175,8 @@ class ChunkType {
 
 // --- Raw bytes -----------------------------------------------------------------------
 
-// A chunk that is just bytes. An edit is a position and the bytes to put there.
+// A chunk that is just bytes. An edit is a position and the bytes to put there. A cell is any part
+// of it: u32 LE offset, u32 LE size; its value is the bytes.
 class RawChunk final : public Chunk {
  public:
   explicit RawChunk(Bytes contents) noexcept : stored_(std::move(contents)) {}
@@ -181,6 +185,7 @@ class RawChunk final : public Chunk {
 
   // The edit that puts `bytes` at `offset`, for World::edit.
   static Bytes edit_of(std::uint32_t offset, ByteView bytes);
+  static Bytes cell_of(std::uint32_t offset, std::uint32_t size);
   // The same as a setter. Refused if it reaches past the end.
   Status set(std::size_t offset, ByteView bytes);
 
@@ -188,6 +193,7 @@ class RawChunk final : public Chunk {
   std::unique_ptr<Chunk> clone() const override;
   Result<bool> apply(ByteView edit) override;
   bool would_change(ByteView edit) const override;
+  Result<Bytes> read_cell(ByteView cell) const override;
   std::size_t memory_size() const override { return sizeof(*this) + view().size(); }
 
  private:

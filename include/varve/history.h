@@ -37,7 +37,8 @@
 
 namespace varve {
 
-// From the first to before the second.
+// From the first to before the second. Of a history, 0 is from its oldest tick on; any other tick
+// before that is refused as not_found.
 struct TickRange {
   std::uint64_t from = 0;
   std::uint64_t to = ~std::uint64_t{0};
@@ -77,11 +78,12 @@ struct ChunkEvent {
   Bytes edit = {};  // of an edit, in the chunk type's bytes
   friend bool operator==(const ChunkEvent&, const ChunkEvent&) = default;
 };
-// What came to stand in a cell.
+// What came to stand in a cell. A tick in which it changed twice has two.
 struct CellEvent {
   std::uint64_t tick = 0;
   std::string author = {};
-  std::optional<Bytes> value = {};  // nullopt: the chunk was gone
+  // nullopt: the chunk was gone and no generator is known that makes it, or has no such cell.
+  std::optional<Bytes> value = {};
   friend bool operator==(const CellEvent&, const CellEvent&) = default;
 };
 
@@ -102,8 +104,10 @@ struct RollbackRequest {
   std::optional<ChunkBox> box = {};
   std::vector<ChunkPos> chunks = {};
   // Only what this author did since. A cell (or, where the chunk type knows no cells, a chunk; or
-  // an entity) whose last change is the author's goes back to what it was before that author's
-  // changes in a row; what somebody else changed later stays.
+  // an entity, a player, a global) whose last change is the author's goes back to what it was
+  // before that author's changes in a row; what somebody else changed later stays. A chunk the
+  // author put goes back whole, but for the cells others changed in it since; if these do not fit
+  // into what was there before, it stays and is among the problems.
   std::string author = {};
 };
 
@@ -112,7 +116,7 @@ struct RollbackPlan {
   std::vector<ChunkEdit> edits = {};     // cell by cell, where only cells go back
   std::vector<ChunkChange> chunks = {};  // whole
   std::vector<EntityChange> entities = {};
-  std::vector<NamedChange> players = {};  // of a rollback of all, or of an author
+  std::vector<NamedChange> players = {};  // of a rollback that names no part of the world
   std::vector<NamedChange> globals = {};
   std::vector<RecordProblem> problems = {};  // records whose past cannot be told; they stay
   bool empty() const noexcept {
@@ -124,17 +128,21 @@ struct RollbackPlan {
 struct HistoryOptions {
   std::string journal_path = {};  // none: the save's path and ".journal"
   // The type the game opens the world with: without it edits cannot be applied.
-  std::shared_ptr<const ChunkType> chunk_type = {};  // none: raw_chunks()
+  // None: the one the journal names, if it is raw_chunks() or nebula::voxel_chunks().
+  std::shared_ptr<const ChunkType> chunk_type = {};
   std::shared_ptr<const Generator> generator = {};
 };
 
 class WorldHistory {
  public:
-  // Of a save that is not open in this process. Another process may play it meanwhile, as far as
-  // its format lets a save be read then.
+  // Of a save that is not open in this process: as it is now. Another process may play it
+  // meanwhile, as far as its format lets a save be read then. not_found if it has no journal.
   static Result<std::unique_ptr<WorldHistory>> open(std::string_view save_path,
                                                     const HistoryOptions& options = {});
   virtual ~WorldHistory() = default;
+
+  // Whose edits the journal has. Without this type what needs them applied is unsupported.
+  virtual std::string_view chunk_type_name() const = 0;
 
   // Every tick between them, both included, can be told.
   virtual std::uint64_t oldest_tick() const = 0;

@@ -134,8 +134,11 @@ std::uint64_t JournalFolder::oldest_tick() const {
   const auto first = log_->first_tick();
   if (!first || !log_->begins_cut()) return meta_.base_tick;
   const std::uint64_t start = index_->stretch_start(*first);
-  const std::uint64_t whole = start == *first ? start : start + meta_.stretch_ticks;
-  return std::max(meta_.base_tick, whole);
+  // Where its first ticks changed nothing the log does not have them, and still is whole.
+  const Status read =
+      log_->read(start, start + 1, [](std::uint64_t, const Bytes&) { return Result<bool>(false); });
+  const bool is_cut = !read && read.error().code() == ErrorCode::not_found;
+  return std::max(meta_.base_tick, is_cut ? start + meta_.stretch_ticks : start);
 }
 
 Status JournalFolder::set_log_aside(std::uint64_t last_good_tick) {

@@ -46,8 +46,10 @@ std::uint64_t RecordPast::latest_logged() const {
 }
 
 std::uint64_t RecordPast::latest_tick() const {
-  // A save of a tick that changed nothing is ahead of the log.
-  return std::max({latest_logged(), source_.store.tick(), oldest_tick()});
+  // A save of a tick that changed nothing is ahead of the log; one of ticks the log has lost, too.
+  const bool is_whole = !source_.journal.log().report().is_end_damaged;
+  return std::max(
+      {latest_logged(), is_whole ? source_.store.tick() : 0, source_.journal.meta().base_tick});
 }
 
 Status RecordPast::check(std::uint64_t tick) const {
@@ -200,6 +202,12 @@ Result<std::optional<RecordValue>> RecordPast::found_by_next(const RecordKey& ke
 }
 
 Result<RecordValue> RecordPast::stored(const RecordKey& key) const {
+  if (source_.journal.log().report().is_end_damaged) {
+    return corruption(
+        fmt::format("{}: the journal is damaged behind tick {}, and what is stored may be of a "
+                    "tick it has lost",
+                    to_string(key), latest_logged()));
+  }
   switch (key.kind) {
     case RecordKind::chunk: {
       VARVE_ASSIGN(auto payload, source_.store.read_chunk(key.pos));

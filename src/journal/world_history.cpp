@@ -15,6 +15,7 @@ class WorldHistoryImpl final : public WorldHistory {
  public:
   explicit WorldHistoryImpl(HistorySource source) : past_(std::move(source)) {}
 
+  std::string_view chunk_type_name() const override { return past_.making().type_name; }
   std::uint64_t oldest_tick() const override { return past_.oldest_tick(); }
   std::uint64_t latest_tick() const override { return past_.latest_tick(); }
   std::uint64_t decoded_count() const override { return past_.decoded_count(); }

@@ -5,12 +5,11 @@
 #include <random>
 #include <utility>
 
-#include "base/byte_reader.h"
-#include "base/byte_writer.h"
 #include "base/try.h"
 #include "io/path.h"
 #include "journal/log_compression.h"
 #include "varve/journal.h"
+#include "world/journal_link.h"
 #include "world/journal_recovery.h"
 
 namespace varve {
@@ -19,42 +18,6 @@ namespace {
 using journal::JournalFolder;
 using journal::JournalMeta;
 using journal::kJournalGlobal;
-using JournalId = std::array<std::uint8_t, 16>;
-
-// What a save says of its journal: docs/formats/world_journal_v1.md#in-the-save.
-struct JournalLink {
-  JournalId id = {};
-  // Counts up with every opening, so that each makes a commit of its own before a tick counts on
-  // the link: what an opening before it could not make durable may be shown all the same.
-  std::uint64_t opening = 0;
-  std::string path = {};  // empty: beside the save
-};
-
-constexpr std::uint8_t kLinkVersion = 1;
-
-Bytes encode_link(const JournalLink& link) {
-  ByteWriter out;
-  out.u8(kLinkVersion);
-  for (const std::uint8_t byte : link.id) out.u8(byte);
-  out.u64_le(link.opening);
-  out.bytes(as_byte_view(link.path));
-  return out.take();
-}
-
-Result<JournalLink> decode_link(ByteView data) {
-  ByteReader r(data);
-  const std::uint8_t version = r.u8();
-  JournalLink link;
-  for (std::uint8_t& byte : link.id) byte = r.u8();
-  link.opening = r.u64_le();
-  link.path = as_text(r.rest());
-  VARVE_TRY(r.finish("global:varve:journal"));
-  if (version != kLinkVersion) {
-    return unsupported(fmt::format(
-        "global:varve:journal: version {}; this program reads version {}", version, kLinkVersion));
-  }
-  return link;
-}
 
 JournalId new_id(std::uint64_t seed) {
   JournalId id;
@@ -75,19 +38,13 @@ class JournalOpening {
   }
 
   Result<std::unique_ptr<JournalFolder>> open() {
-    VARVE_TRY(read_link());
+    if (store_.capabilities().globals) {
+      VARVE_ASSIGN(link_, read_link(store_));
+    }
     return options_.journal ? attach() : detach();
   }
 
  private:
-  Status read_link() {
-    if (!store_.capabilities().globals) return {};
-    VARVE_ASSIGN(const auto data, store_.read_global(kJournalGlobal));
-    if (!data) return {};
-    VARVE_ASSIGN(link_, decode_link(*data));
-    return {};
-  }
-
   Result<std::unique_ptr<JournalFolder>> open_folder(const std::string& path,
                                                      const JournalConfig& config) const {
     return JournalFolder::open(seam_.vfs, path,
