@@ -321,9 +321,18 @@ class Index final : public HistoryIndex {
         }
       }
       const std::shared_ptr<LiveStretch> stretch = live(first);
-      VARVE_TRY(stretch->cover(log_, range.to - 1, scanned_count_));
-      VARVE_TRY(use_live(*stretch));
-      if (is_finished) note_missed(first);
+      const Status covered = stretch->cover(log_, range.to - 1, scanned_count_);
+      if (covered) {
+        VARVE_TRY(use_live(*stretch));
+        if (is_finished) note_missed(first);
+      } else if (covered.error().code() == ErrorCode::corruption && at > first) {
+        // What is damaged may lie before what is asked for.
+        LiveStretch part({first, stretch_ticks_}, at);
+        VARVE_TRY(part.cover(log_, range.to - 1, scanned_count_));
+        VARVE_TRY(use_live(part));
+      } else {
+        return covered;
+      }
       at = behind(first);
     }
     return {};

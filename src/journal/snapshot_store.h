@@ -49,6 +49,8 @@ class SnapshotStore {
   Status erase(std::uint64_t tick);
 
   const Backend& backend() const noexcept { return *backend_; }
+  // For the index of history, whose keys begin with 06.
+  Backend& backend() noexcept { return *backend_; }
   Status close() { return backend_->close(); }
 
  private:
