@@ -27,6 +27,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -101,6 +102,10 @@ class TickLog {
   // (ErrorCode::not_found) naming the oldest tick if `from` lies before the log.
   using Visit = std::function<Result<bool>(std::uint64_t tick, const Bytes& payload)>;
   virtual Status read(std::uint64_t from, std::uint64_t to, const Visit& visit) const = 0;
+
+  // Those of `ticks`, which rise, that have an entry: each for about one read of the disk. Errors
+  // as of read(); what is damaged beside them is none of theirs.
+  virtual Status read_ticks(std::span<const std::uint64_t> ticks, const Visit& visit) const = 0;
 
   // Whether there are segments all of whose entries are before `tick`.
   virtual bool can_truncate_before(std::uint64_t tick) const = 0;
