@@ -11,7 +11,9 @@
 namespace varve::journal {
 namespace {
 
-constexpr std::uint32_t kUntriedCountMax = 15;
+// A try costs as much as everything else append() computes, and noise stays noise: at the worst a
+// game that begins to send what compresses has it noticed a few seconds later.
+constexpr std::uint32_t kUntriedCountMax = 63;
 // Less hardly ever becomes smaller, and says nothing about the rest.
 constexpr std::size_t kCompressedSizeMin = 32;
 
