@@ -18,9 +18,10 @@
 //    behind it was written when it was durable. Then, and anywhere else, it is corruption, and so
 //    is a log that ends before the tick a clean close left a mark of.
 //
-// Thread safety: append(), sync(), truncate_before() and close() by one thread at a time; reading
-// by any, meanwhile too, but not during close(). A thread of the log makes files ready and syncs
-// what waits for its time; append() does not wait for such a sync.
+// Thread safety: append() and sync() by one thread at a time; truncate_before() by one at a time,
+// beside them too; reading by any, meanwhile too. Nobody is in a call during close(). A thread of
+// the log makes files ready and syncs what waits for its time; append() does not wait for such a
+// sync, nor for files that go.
 #pragma once
 
 #include <cstdint>

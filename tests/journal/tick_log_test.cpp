@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "io/sim/sim_disk.h"
 #include "journal/tick_log_subject.h"
@@ -380,6 +382,40 @@ TEST(TickLog, ReadsSegmentsOfEveryCompressionAndGoesOnInAnother) {
     EXPECT_EQ(ticks_in(*log), all) << codec->name();
   }
   EXPECT_EQ(ticks_in(*TickLog::open_to_read(disk, kLogDir).value()), all);
+}
+
+// What goes is removed by another thread than the one that appends, which does not wait for it.
+TEST(TickLog, HistoryGoesBesideAppends) {
+  sim::SimDisk disk;
+  TickLogOptions options = small_tick_log_options();
+  options.background = true;
+  const auto log = TickLog::open(disk, kLogDir, options).value();
+  constexpr std::uint64_t kLast = 400;
+  std::atomic<std::uint64_t> latest = 0;
+  std::thread cutter([&] {
+    for (std::uint64_t seen = 0; seen != kLast;) {
+      seen = latest;
+      const Status cut = log->truncate_before(seen > 10 ? seen - 10 : 0);
+      EXPECT_TRUE(cut) << cut.error().message();
+    }
+  });
+  for (std::uint64_t tick = 1; tick <= kLast; ++tick) {
+    EXPECT_TRUE(log->append(tick, noise(300, tick)));
+    latest = tick;
+  }
+  cutter.join();
+  const std::uint64_t first = log->first_tick().value();
+  EXPECT_GT(first, kLast / 2);
+  EXPECT_LE(first, kLast - 10);
+  Ticks expected;
+  for (std::uint64_t tick = first; tick <= kLast; ++tick) {
+    expected[tick] = std::string(noise(300, tick).text());
+  }
+  EXPECT_EQ(ticks_in(*log, first), expected);
+  ASSERT_TRUE(log->close());
+  const auto again = TickLog::open_to_read(disk, kLogDir).value();
+  EXPECT_TRUE(again->report().problems.empty());
+  EXPECT_EQ(ticks_in(*again, first), expected);
 }
 
 }  // namespace
