@@ -117,7 +117,13 @@ Status LogWriter::write_again(const BatchEncoder* current, std::uint64_t sequenc
                      .again = true};
   // Encoded first: if memory runs out here, nothing has changed.
   const ByteView bytes = again.encode(header, next->salt, next->used_end);
+  const SegmentRef before = active_;
+  const std::uint64_t durable_end = unsure_count_ != 0 ? unsure_offset_ : end_;
   VARVE_TRY(activate(next));
+  {
+    const std::unique_lock lock(state_.mutex());
+    before->durable_end_max = durable_end;
+  }
   VARVE_TRY(active_->file->write_at(end_, bytes));
   file_size_ = std::max(file_size_, end_ + bytes.size());
   VARVE_TRY(active_->file->sync_data());
