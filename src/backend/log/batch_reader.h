@@ -1,6 +1,7 @@
 // Reads batches back from a segment. What is there may be anything.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -17,6 +18,10 @@ struct Batch {
   Bytes head;  // what the keys are borrowed from
 
   std::uint64_t end() const noexcept { return round_up(offset + header.size, kBlockSize); }
+  bool erases() const noexcept {
+    return std::any_of(entries.begin(), entries.end(),
+                       [](const auto& entry) { return entry.erases; });
+  }
 };
 
 // The batch at `offset`, with a header and a directory that have their checksum; nullopt if

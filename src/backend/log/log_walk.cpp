@@ -130,6 +130,7 @@ Status LogWalk::finish() {
       // Batches that may be lost lie in one segment: a new one is used only when all before it are
       // durable, and its first batch says so.
       if (unsure_count_++ == 0 || segment != last_segment_) unsure_offset_ = batch.offset;
+      unsure_erases_ = unsure_erases_ || batch.erases();
     }
     take_first();
   }

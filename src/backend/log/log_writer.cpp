@@ -131,6 +131,7 @@ void LogWriter::fill_encoder(const WriteBatch& batch) {
 WriteResult LogWriter::write(const WriteBatch& batch) {
   const std::lock_guard lock(mutex_);
   VARVE_TRY(check_latch());
+  VARVE_TRY(settle_held());
   fill_encoder(batch);
   if (encoder_.count() == 0) return WriteResult(sequence_);
   BatchHeader header{.sequence = sequence_ + 1, .first_sequence = sequence_ + 1};
@@ -256,12 +257,14 @@ Status LogWriter::sync_active() {
 Status LogWriter::sync() {
   const std::lock_guard lock(mutex_);
   VARVE_TRY(check_latch());
+  VARVE_TRY(settle_held());
   return sync_active();
 }
 
 Status LogWriter::close() {
   const std::lock_guard lock(mutex_);
   VARVE_TRY(check_latch());
+  VARVE_TRY(settle_held());
   VARVE_TRY(sync_active());
   ControlRecord record = control_record();
   record.clean = true;

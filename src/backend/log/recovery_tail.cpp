@@ -65,6 +65,7 @@ void Recovery::note_end(const LogWalk& log) {
   out_.durable_sequence = log.durable_sequence();
   out_.unsure_count = log.unsure_count();
   out_.unsure_offset = log.unsure_offset();
+  out_.unsure_erases = log.unsure_erases();
   out_.tail_batch_count = log.batch_count();
   out_.tail_size = log.size();
   // To a reader it is only a batch that is being written.
