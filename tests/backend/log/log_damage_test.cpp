@@ -2,10 +2,13 @@
 // read, nothing is silently gone, nothing crashes, and what was not touched is intact.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "backend/log/sample_log.h"
 #include "backend/log/segment_files.h"
 #include "backend/log/small_log.h"
 #include "support/allocation_watch.h"
+#include "support/counting_vfs.h"
 
 namespace varve::test {
 namespace {
@@ -186,6 +189,29 @@ TEST(LogDamage, OpeningTakesLittleMemoryWhateverTheBytesSay) {
       const auto backend = log::open_log(disk, kSampleDir, small_log_options());
       EXPECT_LT(watch.peak_size(), 4u << 20) << path << " at " << at;
     }
+  }
+}
+
+// Whatever has the name of a checkpoint: memory is asked for once it looks like one.
+TEST(LogDamage, AFileThatIsNoCheckpointIsNotReadWhole) {
+  constexpr std::size_t kSize = std::size_t{8} << 20;
+  const Bytes good = contents_of("log/checkpoint");
+  Buffer longer(kSize);
+  std::fill(longer.span().begin(), longer.span().end(), std::byte{0});
+  std::copy(good.view().begin(), good.view().end(), longer.span().begin());
+  Buffer other(kSize);
+  std::fill(other.span().begin(), other.span().end(), std::byte{'x'});
+  for (const ByteView contents : {longer.view(), other.view()}) {
+    const sim::DiskImage image =
+        changed(sample().image, [&](Vfs& vfs) { write_file(vfs, "log/checkpoint", contents); });
+    sim::SimDisk disk(image);
+    CountingVfs counting(disk);
+    const auto backend = log::open_log_to_read(counting, kSampleDir, small_log_options()).value();
+    EXPECT_LT(counting.counts().read_size, kSize);
+    EXPECT_TRUE(backend->open_report().rebuilt_index);
+    const Left left = check_damaged(image, sample());
+    EXPECT_TRUE(left.says_so());
+    EXPECT_TRUE(left.damaged.empty() && left.changed.empty());
   }
 }
 
