@@ -59,7 +59,7 @@ class LogWalk {
 
  private:
   Result<std::optional<Batch>> next(const Segment& segment, std::uint64_t offset,
-                                    std::uint64_t chain, bool is_first);
+                                    std::uint64_t chain, bool is_first, FindBudget& budget);
   // Whether what stands there began as the next batch.
   Result<bool> has_torn_batch(const Segment& segment, std::uint64_t offset,
                               std::uint64_t chain) const;

@@ -113,9 +113,10 @@ Status Recovery::sort_out_empty(const std::vector<SegmentRef>& segments) {
     if (std::find(aside.begin(), aside.end(), segment->id) != aside.end()) continue;
     if (out_.active_is_damaged) {
       // Its first batch may be the damaged one, and then the others are all that is left.
-      VARVE_ASSIGN(const auto batch,
-                   find_batch(*segment->file, segment->file_size, kBlockSize, segment->salt));
-      if (batch) {
+      FindBudget budget(segment->file_size);
+      VARVE_ASSIGN(const auto batch, find_batch(*segment->file, segment->file_size, kBlockSize,
+                                                segment->salt, budget));
+      if (batch || budget.is_spent()) {
         out_.set_aside.push_back(segment->id);
         continue;
       }
