@@ -228,6 +228,7 @@ Status LogBackend::close() {
     if (writer_->written_since_checkpoint().batch_count > options_.close_batch_count_max) {
       (void)upkeep_->write_checkpoint();
     }
+    writer_->cut_sealed();
     Status closed = writer_->close();
     lock_.reset();
     return closed;

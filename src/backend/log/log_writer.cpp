@@ -58,8 +58,9 @@ Result<SegmentRef> LogWriter::take_spare(std::uint64_t size) {
 }
 
 void LogWriter::seal_active() {
-  // The zeros behind the last batch are of no use any more. If that fails they stay.
-  if (file_size_ > end_ && active_->file->truncate(end_)) file_size_ = end_;
+  // The zeros behind the last batch are of no use any more, but whoever writes a batch does not
+  // wait for them to go.
+  if (file_size_ > end_) uncut_.push_back(active_);
   const std::unique_lock lock(state_.mutex());
   active_->file_size = file_size_;
   active_->punched_size = std::min(active_->punched_size, file_size_);
@@ -67,6 +68,7 @@ void LogWriter::seal_active() {
 }
 
 Status LogWriter::activate(const SegmentRef& next) {
+  uncut_.reserve(uncut_.size() + 1);  // Before anything has changed.
   {
     const std::unique_lock lock(state_.mutex());
     VARVE_TRY(state_.add(next));

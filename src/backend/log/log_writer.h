@@ -74,6 +74,9 @@ class LogWriter {
   Written written_since_checkpoint() const;
   void note_checkpoint(const Written& covered);
 
+  // Cuts what was made ready and not used off segments that take no more batches.
+  void cut_sealed();
+
   bool needs_spare() const;
   std::uint64_t prepared_size() const;
   // False if it is of no use any more: a writer that found none has made its own. Segments are
@@ -127,6 +130,7 @@ class LogWriter {
   BatchEncoder encoder_;
   SegmentRef active_;
   SegmentRef spare_;
+  std::vector<SegmentRef> uncut_;
   // As the file is; the segment's own are what readers see.
   std::uint64_t end_ = 0;
   std::uint64_t file_size_ = 0;

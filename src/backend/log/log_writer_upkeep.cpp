@@ -170,6 +170,26 @@ Status LogWriter::write_again(const BatchEncoder* current, std::uint64_t sequenc
   return {};
 }
 
+void LogWriter::cut_sealed() {
+  std::vector<SegmentRef> uncut;
+  {
+    const std::lock_guard lock(mutex_);
+    uncut.swap(uncut_);
+  }
+  for (const SegmentRef& segment : uncut) {
+    std::uint64_t end = 0;
+    {
+      const std::shared_lock lock(state_.mutex());
+      end = segment->used_end;
+    }
+    // If that fails the zeros stay.
+    if (!segment->file->truncate(end)) continue;
+    const std::unique_lock lock(state_.mutex());
+    segment->file_size = end;
+    segment->punched_size = std::min(segment->punched_size, end);
+  }
+}
+
 Result<LogWriter::Tail> LogWriter::durable_tail() {
   const std::lock_guard lock(mutex_);
   VARVE_TRY(check_latch());

@@ -69,6 +69,7 @@ Result<bool> Upkeep::step(std::uint64_t size_percent_max) {
     }
     // On a full disk the first two fail, and only reclaiming can mend that. Nor does one leave the
     // rest for later: a writer that is faster than this never stops needing a segment.
+    writer_.cut_sealed();
     const bool needs_spare = writer_.needs_spare();
     Status made = needs_spare ? reclaimer_.prepare_spare() : Status();
     if (checkpointer_.is_due()) {
