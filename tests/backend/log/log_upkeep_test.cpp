@@ -1,8 +1,10 @@
 // What upkeep does while the log goes on, with the moments chosen at which the two meet.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 
+#include "backend/log/log_format.h"
 #include "backend/log/log_views.h"
 #include "backend/log/sample_log.h"
 #include "backend/log/small_log.h"
@@ -144,6 +146,24 @@ TEST(LogUpkeep, WhatDiesAfterThePinsWereReadIsKeptForWhoCameInBetween) {
     held.reset();
     EXPECT_TRUE(backend->verify().value().empty());
   }
+}
+
+TEST(LogUpkeep, ABatchDoesNotWaitForTheSegmentBeforeItToBeCut) {
+  sim::SimDisk disk;
+  const auto backend = log::open_log(disk, "log", small_log_options()).value();
+  ASSERT_TRUE(backend->write(one("a", text_of(5000))));
+  const std::size_t before = disk.log().size();
+  ASSERT_TRUE(backend->write(one("b", text_of(5000))));
+  const sim::OpLog ops = disk.log();
+  const auto first = [&](auto is_it) {
+    return std::find_if(ops.begin() + static_cast<std::ptrdiff_t>(before), ops.end(), is_it);
+  };
+  const auto synced = first([](const sim::DiskOp& op) { return op.is_sync(); });
+  const auto cut = first([](const sim::DiskOp& op) {
+    return op.kind == sim::OpKind::set_size && op.size == 3 * log::kBlockSize;
+  });
+  ASSERT_NE(cut, ops.end()) << "the zeros behind the first batch stay";
+  EXPECT_LT(synced, cut);
 }
 
 }  // namespace
