@@ -43,52 +43,22 @@ Saver::Saver(Store& store, unsigned encode_thread_count,
              std::function<void(std::list<SaveOutcome>)> deliver)
     : store_(store),
       deliver_(std::move(deliver)),
+      queue_(std::make_shared<SaveQueue>([this](auto job) { run_job(std::move(job)); })),
       encoders_("varve-encode", encode_thread_count, kNiceLevel),
       copiers_("varve-copy", 1, kNiceLevel),
       thread_("varve-saver", 1, kNiceLevel) {
-  thread_.post(0, [this] { run(); });
+  thread_.post(0, [queue = queue_] { queue->run(); });
 }
 
 Saver::~Saver() {
   drain();
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
+  queue_->stop();
 }
 
-void Saver::post(std::list<SaveJob> job) noexcept {
-  {
-    const std::lock_guard lock(mutex_);
-    jobs_.splice(jobs_.end(), job);
-    ++unfinished_count_;
-  }
-  changed_.notify_all();
-}
-
-void Saver::drain() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return unfinished_count_ == 0; });
-}
-
-void Saver::run() {
-  for (;;) {
-    std::list<SaveJob> job;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
-      if (jobs_.empty()) return;
-      job.splice(job.end(), jobs_, jobs_.begin());
-    }
-    if (job.front().backup) {
-      start_backup(std::move(job));
-    } else if (job.front().kind() == SaveKind::copy) {
-      start_copy(std::move(job));
-    } else {
-      run_commit(job.front());
-    }
-  }
+void Saver::run_job(std::list<SaveJob> job) {
+  if (job.front().backup) return start_backup(std::move(job));
+  if (job.front().kind() == SaveKind::copy) return start_copy(std::move(job));
+  run_commit(job.front());
 }
 
 Encoding Saver::encoding() noexcept {
@@ -259,9 +229,7 @@ void Saver::finish(SaveJob& job, Result<SaveReport> report) noexcept {
   state->decide(std::move(report));
   deliver_(std::move(job.outcome));
   state->announce();
-  const std::lock_guard lock(mutex_);
-  --unfinished_count_;
-  changed_.notify_all();
+  queue_->job_done();
 }
 
 }  // namespace varve
