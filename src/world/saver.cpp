@@ -17,6 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 // Below the game: a save has time, a frame has not.
 constexpr int kNiceLevel = 10;
+// A copy has more of it than a save.
+constexpr int kCopyNiceLevel = 19;
 
 template <class Key, class Value>
 std::vector<BatchId> ids_of(const ChangesList& list, Batch<Key, Value> Changes::* kind) {
@@ -45,7 +47,7 @@ Saver::Saver(Store& store, unsigned encode_thread_count,
       deliver_(std::move(deliver)),
       queue_(std::make_shared<SaveQueue>([this](auto job) { run_job(std::move(job)); })),
       encoders_("varve-encode", encode_thread_count, kNiceLevel),
-      copiers_("varve-copy", 1, kNiceLevel),
+      copiers_("varve-copy", 1, kCopyNiceLevel),
       thread_("varve-saver", 1, kNiceLevel) {
   thread_.post(0, [queue = queue_] { queue->run(); });
 }
