@@ -59,6 +59,7 @@ void World::Core::finish_saves() {
 std::shared_ptr<SaveHandle::State> World::Core::new_save_state() {
   auto state = std::make_shared<SaveHandle::State>();
   state->starter = weak_from_this();
+  state->helper = saver->helper();
   return state;
 }
 

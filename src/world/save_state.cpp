@@ -44,6 +44,9 @@ bool SaveHandle::State::wait(std::optional<Clock::time_point> deadline) {
 }
 
 bool SaveHandle::State::wait_without_starting(std::optional<Clock::time_point> deadline) {
+  if (!deadline && !is_done()) {
+    if (const auto queue = helper.lock()) queue->help(*this);
+  }
   std::unique_lock lock(mutex_);
   const auto done = [this] { return is_done(); };
   if (deadline) return done_changed_.wait_until(lock, *deadline, done);

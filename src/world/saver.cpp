@@ -19,6 +19,8 @@ using Clock = std::chrono::steady_clock;
 
 // Below the game: a save has time, a frame has not.
 constexpr int kNiceLevel = 10;
+// A copy has more of it than a save.
+constexpr int kCopyNiceLevel = 19;
 
 // Bytes a second beside a journal. At this rate syncs of its log take hardly longer than alone.
 constexpr std::uint64_t kPace = std::uint64_t{50} << 20;
@@ -49,52 +51,28 @@ Saver::Saver(Store& store, unsigned encode_thread_count, CommitGate gate,
     : store_(store),
       gate_(std::move(gate)),
       deliver_(std::move(deliver)),
+      queue_(std::make_shared<SaveQueue>([this](auto job) { run_job(std::move(job)); })),
       encoders_("varve-encode", encode_thread_count, kNiceLevel),
-      copiers_("varve-copy", 1, kNiceLevel),
+      copiers_("varve-copy", 1, kCopyNiceLevel),
       thread_("varve-saver", 1, kNiceLevel) {
-  thread_.post(0, [this] { run(); });
+  // Beside a journal that is synced all the time a save in the background takes its time. One that
+  // somebody waits for does not: whoever waits runs it.
+  thread_.post(0, [queue = queue_, is_paced = gate_ != nullptr] {
+    std::optional<PacedWrites> pace;
+    if (is_paced) pace.emplace(kPace);
+    queue->run();
+  });
 }
 
 Saver::~Saver() {
   drain();
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
+  queue_->stop();
 }
 
-void Saver::post(std::list<SaveJob> job) noexcept {
-  {
-    const std::lock_guard lock(mutex_);
-    jobs_.splice(jobs_.end(), job);
-    ++unfinished_count_;
-  }
-  changed_.notify_all();
-}
-
-void Saver::drain() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return unfinished_count_ == 0; });
-}
-
-void Saver::run() {
-  for (;;) {
-    std::list<SaveJob> job;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
-      if (jobs_.empty()) return;
-      job.splice(job.end(), jobs_, jobs_.begin());
-    }
-    if (job.front().backup) {
-      start_backup(std::move(job));
-    } else if (job.front().kind() == SaveKind::copy) {
-      start_copy(std::move(job));
-    } else {
-      run_commit(job.front());
-    }
-  }
+void Saver::run_job(std::list<SaveJob> job) {
+  if (job.front().backup) return start_backup(std::move(job));
+  if (job.front().kind() == SaveKind::copy) return start_copy(std::move(job));
+  run_commit(job.front());
 }
 
 Encoding Saver::encoding() noexcept {
@@ -140,7 +118,7 @@ Result<SaveReport> Saver::commit_carried(SaveJob& job) {
   outcome.stored_players = ids_of(carried_, &Changes::players);
   outcome.stored_globals = ids_of(carried_, &Changes::globals);
   note_erased(built.commit, outcome);
-  VARVE_ASSIGN(const CommitStats stats, commit(built.commit, job.state().committing));
+  VARVE_ASSIGN(const CommitStats stats, store_.commit(built.commit, job.state().committing));
   outcome.succeeded = true;
   outcome.generation = stats.generation;
   outcome.tick = built.commit.tick;
@@ -149,13 +127,6 @@ Result<SaveReport> Saver::commit_carried(SaveJob& job) {
   report.tick = built.commit.tick;
   report.problems = std::move(built.problems);
   return report;
-}
-
-// Beside a journal that is synced all the time a save takes its time.
-Result<CommitStats> Saver::commit(const Commit& commit, Progress& progress) {
-  std::optional<PacedWrites> pace;
-  if (gate_) pace.emplace(kPace);
-  return store_.commit(commit, progress);
 }
 
 // The save is never ahead of its journal, or it has none any more.
@@ -287,9 +258,7 @@ void Saver::finish(SaveJob& job, Result<SaveReport> report) noexcept {
   state->decide(std::move(report));
   deliver_(std::move(job.outcome));
   state->announce();
-  const std::lock_guard lock(mutex_);
-  --unfinished_count_;
-  changed_.notify_all();
+  queue_->job_done();
 }
 
 }  // namespace varve

@@ -1,5 +1,8 @@
 #include "backend/log/upkeep.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <exception>
 
@@ -22,6 +25,23 @@ constexpr auto kIdleWait = 1000ms;
 constexpr auto kCheckpointPause = 15ms;
 // After a failure, such as a full disk.
 constexpr auto kFailureWait = 200ms;
+constexpr int kNiceLevels = 10;
+
+// Of this thread: on Linux each has one of its own, whatever POSIX says about processes. Elsewhere
+// the thread runs as all others do.
+int nice_level() noexcept {
+#ifdef __linux__
+  return getpriority(PRIO_PROCESS, 0);
+#else
+  return 0;
+#endif
+}
+
+void set_nice_level([[maybe_unused]] int level) noexcept {
+#ifdef __linux__
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), level);
+#endif
+}
 
 }  // namespace
 
@@ -32,6 +52,7 @@ Upkeep::Upkeep(const LogOptions& options, SegmentFiles& files, LogState& state, 
       reclaimer_(options, files, state, writer, checkpointer_) {}
 
 void Upkeep::start(const Recovered& recovered) {
+  nice_level_ = std::min(19, nice_level() + kNiceLevels);
   checkpointer_.start(recovered.known_generation, recovered.generation != 0);
   reclaimer_.start(recovered);
 }
@@ -148,6 +169,7 @@ void Upkeep::pause(std::chrono::milliseconds time) {
 }
 
 void Upkeep::run() noexcept {
+  set_nice_level(nice_level_);
   // What goes wrong with it is told to whoever needs it.
   (void)or_out_of_memory([&] { return writer_.settle(); });
   wait_for_a_batch();

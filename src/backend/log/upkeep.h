@@ -1,7 +1,9 @@
 // What an open log needs done beside its batches: a segment ready for the next ones, checkpoints,
 // space reclaimed, batches made durable in time. On a thread of its own, which does nothing of that
 // before the first batch: whoever opens a log wants to read, and nothing is due before something is
-// written. For tests, and where no thread is to be had, inside write().
+// written. It runs ten nice levels behind the thread that opened the log, whichever wrote the first
+// batch: that may be the thread of a game's frames. For tests, and where no thread is to be had,
+// inside write().
 #pragma once
 
 #include <condition_variable>
@@ -60,6 +62,7 @@ class Upkeep {
   std::atomic<bool> has_begun_ = false;  // something was written
   bool is_woken_ = false;
   bool is_stopping_ = false;
+  int nice_level_ = 0;
   std::once_flag thread_once_;
   std::thread thread_;
 };
