@@ -88,6 +88,14 @@ void Arguments::required_option(std::string_view names, std::string_view value_n
       ->type_name(std::string(value_name));
 }
 
+void Arguments::repeated_option(std::string_view names, std::string_view value_name,
+                                std::vector<std::string>& values, std::string_view help) {
+  app_->add_option(std::string(names), values, std::string(help))
+      ->type_name(std::string(value_name))
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void Arguments::flag(std::string_view names, bool& value, std::string_view help) {
   app_->add_flag(std::string(names), value, std::string(help))
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);

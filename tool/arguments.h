@@ -31,6 +31,9 @@ class Arguments {
               std::optional<std::string>& value, std::string_view help);
   void required_option(std::string_view names, std::string_view value_name, std::string& value,
                        std::string_view help);
+  // May be given more than once.
+  void repeated_option(std::string_view names, std::string_view value_name,
+                       std::vector<std::string>& values, std::string_view help);
   void flag(std::string_view names, bool& value, std::string_view help);
 
   // nullopt if the command may go on; else it ends with this code, and what there is to

@@ -20,7 +20,11 @@
   ROW(digest, "print a checksum of every record, to compare saves") \
   ROW(convert, "copy a save into another format")                   \
   ROW(compact, "make a save smaller")                               \
-  ROW(backup, "copy a save while it is written, or what changed")
+  ROW(backup, "copy a save while it is written, or what changed")   \
+  ROW(diff, "compare two saves, or two ticks of one")               \
+  ROW(log, "list the ticks of a save's journal")                    \
+  ROW(history, "say what happened to a record, and who did it")     \
+  ROW(rollback, "put a save, or part of it, back to an earlier tick")
 
 namespace varve::tool {
 

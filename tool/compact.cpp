@@ -22,18 +22,45 @@ std::optional<SpeedClass> speed_named(std::string_view name) {
   return std::nullopt;
 }
 
-Result<std::unique_ptr<Store>> open_with(const std::string& save,
-                                         const std::optional<SpeedClass>& speed,
-                                         std::size_t cell_size) {
-  if (!speed) return open_store(save);
+// What only saves of the varve format know.
+struct Choices {
+  std::optional<SpeedClass> speed;
+  std::size_t cell_size = 0;
+  bool shares = false;
+};
+
+// Room to remember every chunk, with as much again, since a place may be taken.
+Result<std::uint64_t> sharing_memory_for(const std::string& save) {
+  constexpr std::uint64_t kSizePerChunk = 2 * 40;
+  std::uint64_t chunk_count = 0;
+  const auto store = open_store_to_read(save);
+  if (!store) return store.error();
+  const Status listed = (*store)->list_chunks({}, [&](const ChunkInfo&) {
+    ++chunk_count;
+    return true;
+  });
+  if (!listed) return listed.error();
+  const Status closed = (*store)->close();
+  if (!closed) return closed.error();
+  return (chunk_count + 1) * kSizePerChunk;
+}
+
+Result<std::unique_ptr<Store>> open_with(const std::string& save, const Choices& choices) {
+  if (!choices.speed && !choices.shares) return open_store(save);
   const auto format = detect_format(save);
   if (!format) return format.error();
   if (!(*format)->name().starts_with("varve")) {
-    return unsupported(
-        fmt::format("{} is in the format {}; --speed is for saves of the format varve", save,
-                    (*format)->name()));
+    return unsupported(fmt::format("{} is in the format {}; {} is for saves of the format varve",
+                                   save, (*format)->name(), choices.speed ? "--speed" : "--share"));
   }
-  return make_varve_format("varve", {.speed = *speed, .cell_size = cell_size})->open(save);
+  VarveOptions options{.cell_size = choices.cell_size};
+  if (choices.speed) options.speed = *choices.speed;
+  if (choices.shares) {
+    const auto memory_size = sharing_memory_for(save);
+    if (!memory_size) return memory_size.error();
+    options.sharing_memory_size = *memory_size;
+  }
+  return make_varve_format("varve", options)->open(save);
 }
 
 }  // namespace
@@ -42,36 +69,39 @@ int run_compact(Args args, Streams& streams) {
   std::string save;
   std::optional<std::string> speed_name;
   std::optional<std::string> cell_text;
+  Choices choices;
   bool json = false;
   Arguments arguments(
       "compact",
       "Makes a save smaller without changing what it holds. With --speed, records of a varve save "
       "are written anew as that class would where they become smaller; balanced and small also "
-      "learn "
-      "a dictionary from the chunks.",
-      "varve compact my_world\nvarve compact my_world --speed small");
+      "learn a dictionary from the chunks. With --share, what several of its chunks have is stored "
+      "once; an older Varve does not open the save then.",
+      "varve compact my_world\nvarve compact my_world --speed small\nvarve compact my_world "
+      "--share");
   arguments.required("SAVE", save, "the save to make smaller");
   arguments.option("--speed", "CLASS", speed_name, "raw, fast, balanced or small");
   arguments.option("--cell-size", "BYTES", cell_text,
                    "bytes of a cell, where chunks are arrays of cells; with --speed");
+  arguments.flag("--share", choices.shares, "store a payload that several chunks have once");
   arguments.flag("--json", json, "print one JSON object");
   if (const auto code = arguments.parse(args, streams)) return *code;
-  const auto speed = speed_name ? speed_named(*speed_name) : std::nullopt;
-  if (speed_name && !speed) {
+  choices.speed = speed_name ? speed_named(*speed_name) : std::nullopt;
+  if (speed_name && !choices.speed) {
     return wrong_usage(
         streams, "compact",
         fmt::format("there is no speed '{}'; there are raw, fast, balanced, small", *speed_name));
   }
-  std::size_t cell_size = 0;
   if (cell_text) {
     const char* end = cell_text->data() + cell_text->size();
-    const auto parsed = std::from_chars(cell_text->data(), end, cell_size);
-    if (parsed.ec != std::errc() || parsed.ptr != end || cell_size > 255 || !speed) {
+    const auto parsed = std::from_chars(cell_text->data(), end, choices.cell_size);
+    if (parsed.ec != std::errc() || parsed.ptr != end || choices.cell_size > 255 ||
+        !choices.speed) {
       return wrong_usage(streams, "compact", "--cell-size is a number up to 255, beside --speed");
     }
   }
 
-  const auto store = open_with(save, speed, cell_size);
+  const auto store = open_with(save, choices);
   if (!store) return could_not(streams, store.error());
   (void)say_damage(streams, save, (*store)->open_report());
   Progress progress;

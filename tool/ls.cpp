@@ -27,19 +27,6 @@ Result<Selection> parse_pattern(const std::string& pattern) {
       fmt::format("'{}' is no pattern: it begins with chunk, entity, player or global", pattern));
 }
 
-// "0,0:15,15"
-Result<ChunkBox> parse_box(const std::string& text, Space space) {
-  const std::size_t colon = text.find(':');
-  const auto min = parse_position(text.substr(0, colon));
-  const auto max = parse_position(colon == std::string::npos ? "" : text.substr(colon + 1));
-  if (!min || !max || min->coordinate_count != max->coordinate_count || min->space != Space() ||
-      max->space != Space()) {
-    return invalid_argument(fmt::format(
-        "'{}' is no box: expected two corners with a colon between them, such as 0,0:15,15", text));
-  }
-  return ChunkBox{.min = min->in(space), .max = max->in(space)};
-}
-
 Result<Selection> select(const std::optional<std::string>& pattern,
                          const std::optional<std::string>& space,
                          const std::optional<std::string>& box) {

@@ -65,4 +65,32 @@ Result<ChunkPos> parse_position(std::string_view text) {
   return key->pos;
 }
 
+Result<ChunkBox> parse_box(const std::string& text, Space space) {
+  const std::size_t colon = text.find(':');
+  const auto min = parse_position(text.substr(0, colon));
+  const auto max = parse_position(colon == std::string::npos ? "" : text.substr(colon + 1));
+  if (!min || !max || min->coordinate_count != max->coordinate_count || min->space != Space() ||
+      max->space != Space()) {
+    return invalid_argument(fmt::format(
+        "'{}' is no box: expected two corners with a colon between them, such as 0,0:15,15", text));
+  }
+  return ChunkBox{.min = min->in(space), .max = max->in(space)};
+}
+
+Status parse_place(const std::optional<std::string>& space, const std::optional<std::string>& box,
+                   std::optional<ChunkBox>& place) {
+  if (space && !box) return invalid_argument("--space says where --box is, and there is none");
+  if (!box) return {};
+  Space in;
+  if (space && !space->empty()) {
+    const auto named = Space::named(*space);
+    if (!named) return named.error();
+    in = *named;
+  }
+  const auto parsed = parse_box(*box, in);
+  if (!parsed) return parsed.error();
+  place = *parsed;
+  return {};
+}
+
 }  // namespace varve::tool

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,5 +39,11 @@ std::string counted(std::uint64_t count, std::string_view one, std::string_view 
 
 // "chunk:3,-2" or, since it cannot be anything else, "3,-2".
 Result<ChunkPos> parse_position(std::string_view text);
+
+// "0,0:15,15": two corners, both included, in this space.
+Result<ChunkBox> parse_box(const std::string& text, Space space);
+// The same from the words of a command, if there are any: a space without a box is refused.
+Status parse_place(const std::optional<std::string>& space, const std::optional<std::string>& box,
+                   std::optional<ChunkBox>& place);
 
 }  // namespace varve::tool

@@ -14,6 +14,7 @@
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "varve/bytes.h"
 #include "varve/key.h"
@@ -71,6 +72,14 @@ class Chunk {
     return true;
   }
 
+  // What stands in a cell; both in bytes whose meaning the type defines. For history: a type that
+  // leaves this as it is has no history of cells. invalid_argument for what never is a cell,
+  // not_found for one that this chunk has not, where chunks differ.
+  virtual Result<Bytes> read_cell(ByteView cell) const {
+    (void)cell;
+    return unsupported("this chunk type knows no cells");
+  }
+
   // Roughly what it occupies, for the memory budget.
   virtual std::size_t memory_size() const = 0;
 
@@ -80,9 +89,13 @@ class Chunk {
   Chunk(const Chunk&) noexcept {}
   Chunk& operator=(const Chunk&) noexcept { return *this; }
 
-  // A type's own setters call this when they really changed something, and only then:
-  // it is what makes the chunk dirty.
-  void mark_changed() noexcept { changed_ = true; }
+  // A type's own setters call one of these when they really changed something, and only then:
+  // it is what makes the chunk dirty. With the edit that would have done the same, a journal logs
+  // that; without it, the whole chunk.
+  void mark_changed() noexcept { changed_ = changed_as_whole_ = true; }
+  void mark_changed(ByteView edit) noexcept;
+  // Whether the edit is of use to anybody. If not, mark_changed({}) says the same.
+  bool wants_edits() const noexcept { return edits_ != nullptr; }
 
  private:
   friend class ChunkRef;
@@ -90,6 +103,9 @@ class Chunk {
 
   mutable std::atomic<std::uint32_t> holder_count_ = 0;
   bool changed_ = false;
+  bool changed_as_whole_ = false;
+  // Where edits of setters go while somebody wants them.
+  std::vector<Bytes>* edits_ = nullptr;
 };
 
 // Holds a chunk that does not change while it is held. Copying it is cheap.
@@ -143,11 +159,24 @@ class ChunkType {
   // hostile file: check before allocating.
   virtual Result<std::unique_ptr<Chunk>> decode(const ChunkPos& pos,
                                                 const Bytes& payload) const = 0;
+
+  // For a type whose chunks have cells (Chunk::read_cell): those an edit writes to, and the edit
+  // that gives a cell a value that was read from it.
+  virtual Result<std::vector<Bytes>> cells_of(ByteView edit) const {
+    (void)edit;
+    return unsupported("this chunk type knows no cells");
+  }
+  virtual Result<Bytes> cell_edit(ByteView cell, ByteView value) const {
+    (void)cell;
+    (void)value;
+    return unsupported("this chunk type knows no cells");
+  }
 };
 
 // --- Raw bytes -----------------------------------------------------------------------
 
-// A chunk that is just bytes. An edit is a position and the bytes to put there.
+// A chunk that is just bytes. An edit is a position and the bytes to put there. A cell is any part
+// of it: u32 LE offset, u32 LE size; its value is the bytes.
 class RawChunk final : public Chunk {
  public:
   explicit RawChunk(Bytes contents) noexcept : stored_(std::move(contents)) {}
@@ -156,6 +185,7 @@ class RawChunk final : public Chunk {
 
   // The edit that puts `bytes` at `offset`, for World::edit.
   static Bytes edit_of(std::uint32_t offset, ByteView bytes);
+  static Bytes cell_of(std::uint32_t offset, std::uint32_t size);
   // The same as a setter. Refused if it reaches past the end.
   Status set(std::size_t offset, ByteView bytes);
 
@@ -163,6 +193,7 @@ class RawChunk final : public Chunk {
   std::unique_ptr<Chunk> clone() const override;
   Result<bool> apply(ByteView edit) override;
   bool would_change(ByteView edit) const override;
+  Result<Bytes> read_cell(ByteView cell) const override;
   std::size_t memory_size() const override { return sizeof(*this) + view().size(); }
 
  private:

@@ -100,7 +100,8 @@ struct Cell {
 };
 
 // 32 x 32 x 32 cells. Clones share their sections (eight slabs of four layers of z), and a
-// section that was made of one type takes no memory of its own until it is changed.
+// section that was made of one type takes no memory of its own until it is changed. For its history
+// a cell is named by its index, u16 LE; its value is the type, u16 LE.
 class VoxelChunk final : public Chunk {
  public:
   // All of one type.
@@ -122,11 +123,14 @@ class VoxelChunk final : public Chunk {
   // may hold several of these in a row; they are made all or none, and of two for one cell
   // the later counts. The edit of a cell outside is one that is refused.
   static Bytes edit_of(Cell cell, VoxelType type);
+  // The cell's name, for WorldHistory::block_history.
+  static Bytes cell_of(Cell cell);
 
   Result<Bytes> encode(BufferPool& pool) const override;
   std::unique_ptr<Chunk> clone() const override;
   Result<bool> apply(ByteView edit) override;
   bool would_change(ByteView edit) const override;
+  Result<Bytes> read_cell(ByteView cell) const override;
   std::size_t memory_size() const override;
 
  private:

@@ -67,9 +67,9 @@ class SaveHandle {
   // Waits for it to be done. On the game thread this also starts a save that was asked
   // for while another one ran, as update() would; on another thread such a save needs
   // the game thread to call update(). Busy where that can never be: in its own before_save,
-  // and inside an edit.
+  // and inside an edit. This thread does the work itself if no other has begun with it.
   Result<SaveReport> wait();
-  // The same for at most `timeout`; false if it was not done by then.
+  // The same for at most `timeout`, but never the work; false if it was not done by then.
   bool wait_for(std::chrono::milliseconds timeout);
 
  private:

@@ -33,6 +33,13 @@
 
 namespace varve {
 
+// From the first to before the second. Of a history, 0 is from its oldest tick on; any other tick
+// before that is refused as not_found.
+struct TickRange {
+  std::uint64_t from = 0;
+  std::uint64_t to = ~std::uint64_t{0};
+};
+
 // An entity of an ECS: its generation in the high half, its index in the low one. An index is used
 // again after its entity went, with the next generation.
 constexpr EntityId make_entity(std::uint32_t index, std::uint32_t generation) noexcept {
@@ -117,6 +124,19 @@ struct ChunkEdit {
   AuthorIndex author = 0;
   friend bool operator==(const ChunkEdit&, const ChunkEdit&) = default;
 };
+// The same of an entity, a player, a global: what it was before the first change in a while.
+struct EntityImage {
+  EntityId entity = 0;
+  bool was_there = false;  // if not, the rest is empty
+  std::optional<ChunkPos> chunk = {};
+  Bytes data = {};
+  friend bool operator==(const EntityImage&, const EntityImage&) = default;
+};
+struct NamedImage {
+  std::string name = {};
+  std::optional<Bytes> data = {};  // nullopt: there was none
+  friend bool operator==(const NamedImage&, const NamedImage&) = default;
+};
 struct NamedMutation {
   std::string name = {};
   std::optional<Bytes> data = {};  // nullopt erases
@@ -144,6 +164,9 @@ struct TickMutations {
   std::vector<ChunkEdit> edits = {};
   std::vector<NamedMutation> players = {};
   std::vector<NamedMutation> globals = {};
+  std::vector<EntityImage> entity_images = {};
+  std::vector<NamedImage> player_images = {};
+  std::vector<NamedImage> global_images = {};
 
   // Without images, which change nothing; the components of a spawn count as inserts.
   std::size_t count() const noexcept;

@@ -38,6 +38,7 @@
 
 #include "varve/backup.h"
 #include "varve/chunk.h"
+#include "varve/history.h"
 #include "varve/key.h"
 #include "varve/result.h"
 #include "varve/save.h"
@@ -70,6 +71,8 @@ struct UpdateReport {
   // The outcome of the save() or autosave that ended, if one did.
   std::optional<Result<SaveReport>> saved = {};
 };
+
+struct JournalSeam;
 
 class World {
  public:
@@ -104,9 +107,30 @@ class World {
   const UpdateReport& update(double dt_s);
 
   // Ends a tick: what changed since the last call happened in it. Returns its number.
-  // Ticks go on where the save left off.
+  // Ticks go on where the save left off. With a journal the tick is on its way to the log, and what
+  // is saved is saved as of the end of a tick: a save asked for in the midst of one begins when it
+  // ends, which waiting for it on the game thread, save_to() and close() bring about. What a
+  // before_save changes is a tick of its own. Inside an edit no tick ends, and the number stays.
   std::uint64_t tick();
   std::uint64_t current_tick() const;
+
+  // --- With a journal -------------------------------------------------------------------
+
+  // Who makes the changes that follow, until it is called again; empty: nobody. Kept with each
+  // change. invalid_argument for what is no name.
+  Status set_author(std::string_view name);
+  // Everything up to this tick survives a crash. Without a journal: what is stored. Ticks in which
+  // nothing changed are not logged: after a crash the number goes on behind the last that did.
+  std::uint64_t durable_tick() const;
+  // Waits until all ticks that have ended are durable. Blocks. Without a journal it is refused.
+  Status make_durable();
+  // The past of this world, up to the last tick that ended. Blocks for a moment, until that is
+  // logged. Must be gone before close().
+  Result<std::unique_ptr<WorldHistory>> history();
+  // Makes what a plan of the history says, as one new tick, which can be rolled back like any. A
+  // tick that is under way ends first. Loads chunks it edits: blocks. Returns its number. After an
+  // error part of it may be made, as changes of the tick that is under way.
+  Result<std::uint64_t> roll_back(const RollbackPlan& plan);
 
   // While paused nothing changes: edits, puts, erasures and tick() are refused as busy (tick()
   // returns the number it is at). Loading and saving go on.
@@ -237,7 +261,11 @@ class World {
 
  private:
   struct Core;
+  friend struct WorldSeam;
   explicit World(std::shared_ptr<Core> core);
+  // `path` is empty where nobody knows it.
+  static Result<std::unique_ptr<World>> on_path(std::unique_ptr<Store> store, std::string_view path,
+                                                WorldOptions options, const JournalSeam& seam);
 
   Result<bool> edit_with(const ChunkPos& pos, const std::function<void(Chunk&)>& fn);
 

@@ -11,6 +11,7 @@
 
 #include "varve/chunk.h"
 #include "varve/generator.h"
+#include "varve/journal.h"
 #include "varve/key.h"
 #include "varve/log.h"
 
@@ -76,6 +77,10 @@ struct WorldOptions {
   std::optional<AutosaveConfig> autosave = {};  // none: as the format recommends
   WriteThroughConfig write_through = {};
   TimedSaveConfig timed_saves = {};
+
+  // Makes every tick durable between saves and keeps the past: varve/journal.h. None: what changed
+  // since the last save is lost in a crash.
+  std::optional<JournalConfig> journal = {};
 
   // Chunks outside every window are dropped, the longest unused first, when all of them
   // together take more. 0: no limit.

@@ -1,5 +1,6 @@
 #include "journal/columns.h"
 
+#include "journal/entity_gaps.h"
 #include "journal/mutation_lists.h"
 
 namespace varve::journal {
@@ -35,8 +36,11 @@ void read_entities(ByteReader& in, std::size_t count, std::vector<EntityId>& out
     if (index > 0xffff'ffff) in.fail("an index above its limit");
     out[i] = index;
   }
-  if (!in.ok() || count == 0) return;
-  const Numbers generations(in, count, 0xffff'ffff);
+  if (in.ok() && count != 0) read_generations(in, start, out);
+}
+
+void read_generations(ByteReader& in, std::size_t start, std::vector<EntityId>& out) {
+  const Numbers generations(in, out.size() - start, 0xffff'ffff);
   if (!in.ok()) return;
   for (std::size_t i = start; i < out.size(); ++i) {
     out[i] = make_entity(entity_index(out[i]), static_cast<std::uint32_t>(generations[i - start]));
@@ -44,6 +48,27 @@ void read_entities(ByteReader& in, std::size_t count, std::vector<EntityId>& out
       return in.fail("entities that do not rise");
     }
   }
+}
+
+std::size_t read_entity_count(ByteReader& in) {
+  const std::uint64_t count = minimal_varint(in, kValueSizeMax);
+  if (in.ok() && count == 0) in.fail("a list of nothing");
+  const auto size_min = gaps_size_min(static_cast<std::size_t>(count));
+  return in.count(size_min, 1) == size_min && in.ok() ? static_cast<std::size_t>(count) : 0;
+}
+
+void write_packed_entities(std::span<const EntityId> entities, ByteWriter& out) {
+  const auto entity_of = [&](std::size_t i) { return entities[i]; };
+  if (entities.size() < kGapsCountMin) return write_entities(entities.size(), entity_of, out);
+  write_gaps(entities, out);
+  write_generations(entities.size(), entity_of, out);
+}
+
+void read_packed_entities(ByteReader& in, std::size_t count, std::vector<EntityId>& out) {
+  if (count < kGapsCountMin) return read_entities(in, count, out);
+  const std::size_t start = out.size();
+  read_gaps(in, count, out);
+  if (in.ok()) read_generations(in, start, out);
 }
 
 void write_name(std::string_view name, ByteWriter& out) {

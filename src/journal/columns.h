@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/byte_reader.h"
@@ -42,6 +43,10 @@ class Numbers {
 // Entities that rise by entity_order(): how much each index is above the one before, then the
 // generations.
 template <class EntityOf>
+void write_generations(std::size_t count, EntityOf entity_of, ByteWriter& out) {
+  write_numbers(count, [&](std::size_t i) { return entity_generation(entity_of(i)); }, out);
+}
+template <class EntityOf>
 void write_entities(std::size_t count, EntityOf entity_of, ByteWriter& out) {
   std::uint32_t previous = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -49,12 +54,20 @@ void write_entities(std::size_t count, EntityOf entity_of, ByteWriter& out) {
     out.varint(index - previous);
     previous = index;
   }
-  write_numbers(count, [&](std::size_t i) { return entity_generation(entity_of(i)); }, out);
+  write_generations(count, entity_of, out);
 }
 // Their number in front, which is not 0.
 std::size_t read_count(ByteReader& in);
 // Appends them to `out`.
 void read_entities(ByteReader& in, std::size_t count, std::vector<EntityId>& out);
+// Gives the entities from `start` on, which have only their indexes yet, their generations.
+void read_generations(ByteReader& in, std::size_t start, std::vector<EntityId>& out);
+
+// The same with the indexes of long lists in bits: journal/entity_gaps.h.
+void write_packed_entities(std::span<const EntityId> entities, ByteWriter& out);
+// Their number may be a third above the bytes that follow.
+std::size_t read_entity_count(ByteReader& in);
+void read_packed_entities(ByteReader& in, std::size_t count, std::vector<EntityId>& out);
 
 // Runs of equal authors: how many, and who. There is none of length 0, and neighbours differ.
 template <class List>

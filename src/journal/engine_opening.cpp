@@ -4,8 +4,10 @@
 #include <system_error>
 
 #include "backend/log/log_backend.h"
+#include "io/durable_folder.h"
 #include "io/path.h"
 #include "journal/engine_parts.h"
+#include "journal/log_compression.h"
 
 namespace varve::journal {
 namespace {
@@ -13,36 +15,17 @@ namespace {
 constexpr std::string_view kLogFolder = "log";
 constexpr std::string_view kSnapshotFolder = "snapshots";
 
-CompressionId compression_of(LogCompression compression) {
-  switch (compression) {
-    case LogCompression::none:
-      return CompressionId::none;
-    case LogCompression::lz4:
-      return CompressionId::lz4;
-    case LogCompression::zstd:
-      return CompressionId::zstd;
-  }
-  return CompressionId::lz4;
-}
-
-// A folder whose name is not durable when it returns an error is made anew the next time: a sync
-// that failed is no good a second time.
-Status make_folder(Vfs& vfs, const std::string& path) {
-  VARVE_ASSIGN(const bool is_there, vfs.exists(path));
-  if (is_there) return {};
-  VARVE_TRY(vfs.create_dir(path));
-  Status synced = vfs.sync_dir(path_parent(path));
-  if (!synced) (void)vfs.remove_dir(path);
-  return synced;
-}
-
 }  // namespace
 
 Status Engine::open() {
-  VARVE_TRY(make_folder(vfs_, path_));
+  VARVE_TRY(make_durable_folder(vfs_, path_));
   VARVE_ASSIGN(lock_, vfs_.lock_writer(path_join(path_, "lock")));
   VARVE_TRY(open_parts());
   VARVE_TRY(load_state());
+  // Before anything is logged: what is indexed of ticks that are given up must not be taken for
+  // what comes now.
+  VARVE_ASSIGN(index_, HistoryIndex::open(store_->backend(), *log_, options_.stretch_ticks));
+  indexed_tick_ = latest_tick_.value_or(0);
   if (!options_.background) return {};
   try {
     thread_ = std::thread([this] { run(); });

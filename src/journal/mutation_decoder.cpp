@@ -17,12 +17,12 @@ class MutationDecoder {
   explicit MutationDecoder(const Bytes& data) : data_(data), in_(data) {}
 
   Result<TickMutations> decode() {
-    const std::uint8_t version = in_.u8();
-    if (in_.ok() && version > kMutationsVersion) {
-      return unsupported(fmt::format("mutations: version {}; this program reads up to {}", version,
+    version_ = in_.u8();
+    if (in_.ok() && version_ > kMutationsVersion) {
+      return unsupported(fmt::format("mutations: version {}; this program reads up to {}", version_,
                                      kMutationsVersion));
     }
-    if (version != kMutationsVersion) in_.fail("no version of mutations");
+    if (version_ == 0) in_.fail("no version of mutations");
     std::uint8_t previous = 0;
     while (in_.ok() && in_.remaining() != 0) {
       const std::uint8_t head = in_.u8();
@@ -47,7 +47,7 @@ class MutationDecoder {
         read_entities_of(m_.despawns);
         return read_authors_of(m_.despawns);
       case Section::passing:
-        read_entities(in_, read_count(in_), m_.passing);
+        read_list(m_.passing);
         return no_authors();
       case Section::spawns:
         return read_spawns();
@@ -73,6 +73,15 @@ class MutationDecoder {
         return read_named(m_.players);
       case Section::globals:
         return read_named(m_.globals);
+      case Section::entity_images:
+        read_entity_images();
+        return no_authors();
+      case Section::player_images:
+        read_named(m_.player_images);
+        return no_authors();
+      case Section::global_images:
+        read_named(m_.global_images);
+        return no_authors();
     }
     in_.fail("an unknown section");
   }
@@ -82,7 +91,9 @@ class MutationDecoder {
   }
   template <class List>
   void read_authors_of(List& list) {
-    if (has_authors_ && in_.ok()) read_authors(in_, m_.authors.size(), list);
+    if constexpr (requires { list[0].author; }) {
+      if (has_authors_ && in_.ok()) read_authors(in_, m_.authors.size(), list);
+    }
   }
 
   void read_author_names() {
@@ -104,10 +115,16 @@ class MutationDecoder {
     }
   }
 
+  // Appends them.
+  void read_list(std::vector<EntityId>& out) {
+    if (version_ == 1) return read_entities(in_, read_count(in_), out);
+    const std::size_t count = read_entity_count(in_);
+    if (in_.ok()) read_packed_entities(in_, count, out);
+  }
   template <class List>
   void read_entities_of(List& list) {
     entities_.clear();
-    read_entities(in_, read_count(in_), entities_);
+    read_list(entities_);
     if (!in_.ok()) return;
     list.resize(entities_.size());
     for (std::size_t i = 0; i < list.size(); ++i) list[i].entity = entities_[i];
@@ -130,9 +147,16 @@ class MutationDecoder {
       if (component > 0xffff'ffff) in_.fail("a component above its limit");
       next = component + 1;
       entities_.clear();
-      read_entities(in_, read_count(in_), entities_);
+      read_list(entities_);
       if (in_.ok()) read(static_cast<ComponentId>(component));
     }
+  }
+
+  // Of a run of equal sizes. For a short one it is said.
+  bool are_planes(std::size_t size, std::size_t count) {
+    if (has_planes(size, count)) return true;
+    if (version_ == 1 || !may_have_planes(size, count)) return false;
+    return read_plane_choice(in_, size, count);
   }
 
   void read_runs(std::vector<InsertMutation>& out) {
@@ -142,15 +166,13 @@ class MutationDecoder {
       if (!in_.ok()) return;
       if (out.capacity() - out.size() < count)
         out.reserve(std::max(out.size() + count, 2 * out.size()));
-      const bool are_planes =
-          sizes.is_uniform() && has_planes(static_cast<std::size_t>(sizes[0]), count);
-      if (!are_planes) {
+      const auto size = static_cast<std::size_t>(sizes[0]);
+      if (!sizes.is_uniform() || !are_planes(size, count)) {
         for (std::size_t i = 0; i < count && in_.ok(); ++i) {
           out.push_back({entities_[i], component, value(sizes[i]), 0});
         }
         return;
       }
-      const auto size = static_cast<std::size_t>(sizes[0]);
       Buffer rows(count * size);
       read_planes(in_, size, rows.span());
       const Bytes all = std::move(rows).freeze();
@@ -252,12 +274,31 @@ class MutationDecoder {
     read_authors_of(m_.edits);
   }
 
-  void read_named(std::vector<NamedMutation>& list) {
+  void read_entity_images() {
+    read_entities_of(m_.entity_images);
+    PositionReader positions(spaces_, in_);
+    for (EntityImage& image : m_.entity_images) {
+      image.chunk = positions.read();
+      if (!in_.ok()) return;
+    }
+    std::vector<std::optional<Bytes>> values(m_.entity_images.size());
+    read_optionals(values, [](auto& each) -> auto& { return each; });
+    for (std::size_t i = 0; i < values.size() && in_.ok(); ++i) {
+      EntityImage& image = m_.entity_images[i];
+      image.was_there = values[i].has_value();
+      if (values[i]) image.data = *std::move(values[i]);
+      if (!image.was_there && image.chunk) in_.fail("an entity that was not there, in a chunk");
+    }
+  }
+
+  template <class Named>
+  void read_named(std::vector<Named>& list) {
     const std::size_t count = read_count(in_);
     for (std::size_t i = 0; i < count && in_.ok(); ++i) {
       const std::string_view name = read_name(in_);
       if (i != 0 && name <= list.back().name) in_.fail("names that do not rise");
-      list.push_back({std::string(name), std::nullopt, 0});
+      list.emplace_back();
+      list.back().name = name;
     }
     read_optionals(list, [](auto& m) -> auto& { return m.data; });
     read_authors_of(list);
@@ -268,6 +309,7 @@ class MutationDecoder {
   TickMutations m_;
   std::vector<Space> spaces_;
   std::vector<EntityId> entities_;
+  std::uint8_t version_ = 0;
   bool has_authors_ = false;
 };
 

@@ -36,6 +36,9 @@ class MutationEncoder {
     write_chunks();
     write_named(Section::players, m_.players);
     write_named(Section::globals, m_.globals);
+    write_entity_images();
+    write_named(Section::player_images, m_.player_images);
+    write_named(Section::global_images, m_.global_images);
     VARVE_TRY(out_.status("mutations"));
     return out_.take();
   }
@@ -54,7 +57,9 @@ class MutationEncoder {
   }
   template <class List>
   void end(const List& list) {
-    if (has_authors(list)) write_authors(list, out_);
+    if constexpr (requires { list[0].author; }) {
+      if (has_authors(list)) write_authors(list, out_);
+    }
   }
 
   void write_author_names() {
@@ -65,8 +70,13 @@ class MutationEncoder {
 
   template <class List>
   void write_entities_of(const List& list) {
-    out_.varint(list.size());
-    write_entities(list.size(), [&](std::size_t i) { return list[i].entity; }, out_);
+    entities_.clear();
+    for (const auto& item : list) entities_.push_back(item.entity);
+    write_list(entities_);
+  }
+  void write_list(std::span<const EntityId> entities) {
+    out_.varint(entities.size());
+    write_packed_entities(entities, out_);
   }
 
   void write_despawns() {
@@ -74,10 +84,7 @@ class MutationEncoder {
       write_entities_of(m_.despawns);
       end(m_.despawns);
     }
-    if (begin(Section::passing, m_.passing)) {
-      out_.varint(m_.passing.size());
-      write_entities(m_.passing.size(), [&](std::size_t i) { return m_.passing[i]; }, out_);
-    }
+    if (begin(Section::passing, m_.passing)) write_list(m_.passing);
   }
 
   void write_spawns() {
@@ -130,8 +137,7 @@ class MutationEncoder {
       out_.varint(cells[start].component - next);
       next = cells[start].component + 1;
       const std::span run = std::span(cells).subspan(start, end - start);
-      out_.varint(run.size());
-      write_entities(run.size(), [&](std::size_t i) { return run[i].entity; }, out_);
+      write_entities_of(run);
       if (has_values) write_values(run);
       start = end;
     }
@@ -142,13 +148,17 @@ class MutationEncoder {
     write_numbers(run.size(), [&](std::size_t i) { return run[i].value->size(); }, out_);
     const bool is_uniform = std::all_of(
         run.begin(), run.end(), [&](const Cell& cell) { return cell.value->size() == size; });
-    if (!is_uniform || !has_planes(size, run.size())) {
+    if (!is_uniform || !may_have_planes(size, run.size())) {
       for (const Cell& cell : run) out_.bytes(*cell.value);
       return;
     }
     rows_.clear();
     for (const Cell& cell : run) rows_.bytes(*cell.value);
-    write_planes(rows_.view(), size, out_);
+    if (has_planes(size, run.size())) {
+      write_planes(rows_.view(), size, out_);
+    } else {
+      write_planes_if_smaller(rows_.view(), size, out_);
+    }
   }
 
   void write_moves() {
@@ -159,12 +169,13 @@ class MutationEncoder {
     end(m_.moves);
   }
 
+  // `value_of` gives a pointer, or what is like one.
   template <class List, class ValueOf>
   void write_optionals(const List& list, ValueOf value_of) {
     write_numbers(
         list.size(),
         [&](std::size_t i) -> std::uint64_t {
-          const std::optional<Bytes>& value = value_of(list[i]);
+          const auto& value = value_of(list[i]);
           return value ? value->size() + 1 : 0;
         },
         out_);
@@ -211,10 +222,21 @@ class MutationEncoder {
     }
   }
 
-  void write_named(Section section, const std::vector<NamedMutation>& list) {
+  void write_entity_images() {
+    if (!begin(Section::entity_images, m_.entity_images)) return;
+    write_entities_of(m_.entity_images);
+    PositionWriter positions(spaces_, out_);
+    for (const EntityImage& image : m_.entity_images) positions.write(image.chunk);
+    write_optionals(m_.entity_images, [](const EntityImage& image) {
+      return image.was_there ? &image.data : nullptr;
+    });
+  }
+
+  template <class Named>
+  void write_named(Section section, const std::vector<Named>& list) {
     if (!begin(section, list)) return;
     out_.varint(list.size());
-    for (const NamedMutation& m : list) write_name(m.name, out_);
+    for (const Named& m : list) write_name(m.name, out_);
     write_optionals(list, [](const auto& m) -> const auto& { return m.data; });
     end(list);
   }
@@ -222,6 +244,7 @@ class MutationEncoder {
   const TickMutations& m_;
   ByteWriter out_;
   ByteWriter rows_;
+  std::vector<EntityId> entities_;
   SpaceNumbers spaces_;
 };
 

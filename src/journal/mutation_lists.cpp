@@ -19,7 +19,8 @@ std::size_t TickMutations::count() const noexcept {
 bool TickMutations::empty() const noexcept {
   return images.empty() && despawns.empty() && passing.empty() && spawns.empty() &&
          removals.empty() && inserts.empty() && moves.empty() && singletons.empty() &&
-         puts.empty() && edits.empty() && players.empty() && globals.empty();
+         puts.empty() && edits.empty() && players.empty() && globals.empty() &&
+         entity_images.empty() && player_images.empty() && global_images.empty();
 }
 
 namespace journal {
@@ -109,10 +110,23 @@ Status check_chunks(const TickMutations& m) {
   return {};
 }
 
-Status check_named(std::string_view name, const std::vector<NamedMutation>& list) {
-  VARVE_TRY(check_order(
-      name, list, [](const NamedMutation& a, const NamedMutation& b) { return a.name < b.name; }));
-  for (const NamedMutation& mutation : list) {
+Status check_entity_images(const std::vector<EntityImage>& images) {
+  VARVE_TRY(check_entities("images of entities", images));
+  for (const EntityImage& image : images) {
+    if (!image.was_there && (image.chunk || !image.data.empty())) {
+      return invalid_argument("mutations: an entity that was not there, with a chunk or bytes");
+    }
+    VARVE_TRY(check_position(image.chunk));
+    VARVE_TRY(check_value(image.data));
+  }
+  return {};
+}
+
+template <class Named>
+Status check_named(std::string_view name, const std::vector<Named>& list) {
+  VARVE_TRY(
+      check_order(name, list, [](const Named& a, const Named& b) { return a.name < b.name; }));
+  for (const Named& mutation : list) {
     VARVE_TRY(check_name(mutation.name));
     VARVE_TRY(check_value(mutation.data));
   }
@@ -158,7 +172,10 @@ Status check_mutations(const TickMutations& m) {
   for (const SingletonMutation& singleton : m.singletons) VARVE_TRY(check_value(singleton.value));
   VARVE_TRY(check_chunks(m));
   VARVE_TRY(check_named("players", m.players));
-  return check_named("globals", m.globals);
+  VARVE_TRY(check_named("globals", m.globals));
+  VARVE_TRY(check_entity_images(m.entity_images));
+  VARVE_TRY(check_named("images of players", m.player_images));
+  return check_named("images of globals", m.global_images);
 }
 
 }  // namespace journal

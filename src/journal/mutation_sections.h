@@ -6,7 +6,8 @@
 
 namespace varve::journal {
 
-inline constexpr std::uint8_t kMutationsVersion = 1;
+// What is written. 1 has every index in bytes, and planes only in long runs.
+inline constexpr std::uint8_t kMutationsVersion = 2;
 
 // In the order in which they are written. A section without mutations is not there.
 enum class Section : std::uint8_t {
@@ -23,6 +24,9 @@ enum class Section : std::uint8_t {
   edits,
   players,
   globals,
+  entity_images,
+  player_images,
+  global_images,
 };
 // Set in the number of a section that ends with a column of authors.
 inline constexpr std::uint8_t kHasAuthors = 0x80;

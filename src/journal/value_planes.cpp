@@ -102,6 +102,17 @@ void read_packed(ByteReader& in, std::size_t palette_count, std::size_t stride, 
   }
 }
 
+// What write_planes() makes of them.
+std::size_t planes_size(ByteView values, std::size_t value_size) {
+  const std::size_t count = values.size() / value_size;
+  std::size_t size = 0;
+  for (std::size_t p = 0; p < value_size; ++p) {
+    const Palette palette(values.data() + p, value_size, count);
+    size += 1 + (palette.count() != 0 ? Palette::packed_size(palette.count(), count) : count);
+  }
+  return size;
+}
+
 }  // namespace
 
 void write_planes(ByteView values, std::size_t value_size, ByteWriter& out) {
@@ -133,6 +144,58 @@ void read_planes(ByteReader& in, std::size_t value_size, std::span<std::byte> va
       read_packed(in, palette_count, value_size, count, values.data() + p);
     }
   }
+}
+
+void write_planes_if_smaller(ByteView values, std::size_t value_size, ByteWriter& out) {
+  const bool is_smaller = planes_size(values, value_size) < values.size();
+  out.u8(is_smaller ? 1 : 0);
+  if (is_smaller) return write_planes(values, value_size, out);
+  out.bytes(values);
+}
+
+void pick_from_planes(ByteReader& in, std::size_t value_size, std::size_t count, std::size_t row,
+                      std::span<std::byte> value) {
+  for (std::size_t p = 0; p < value_size && in.ok(); ++p) {
+    const std::size_t palette_count = in.u8();
+    if (palette_count > kPaletteCountMax) return in.fail("a plane that is packed in vain");
+    if (palette_count == 0) {
+      const ByteView bytes = in.bytes(count);
+      if (in.ok() && row < count) value[p] = bytes[row];
+      continue;
+    }
+    const ByteView palette = in.bytes(palette_count);
+    const ByteView indexes = in.bytes(Palette::indexes_size(palette_count, count));
+    if (!in.ok() || row >= count) continue;
+    const std::size_t width = Palette::index_width(palette_count);
+    std::size_t place = 0;
+    if (width != 0) {
+      const std::size_t bit = row * width;
+      const std::size_t mask = (std::size_t{1} << width) - 1;
+      place = std::to_integer<std::size_t>(indexes[bit / 8]) >> bit % 8 & mask;
+    }
+    if (place >= palette_count) return in.fail("a place outside its palette");
+    value[p] = palette[place];
+  }
+}
+
+bool read_plane_choice(ByteReader& in, std::size_t value_size, std::size_t count) {
+  const std::uint8_t choice = in.u8();
+  if (choice > 1) in.fail("planes or not");
+  if (!in.ok()) return false;
+  // Looked at twice, once here: these are few.
+  ByteReader ahead = in;
+  if (choice == 1) {
+    Buffer values(value_size * count);
+    const std::size_t start = ahead.offset();
+    read_planes(ahead, value_size, values.span());
+    if (ahead.ok() && ahead.offset() - start >= values.size()) in.fail("planes in vain");
+  } else {
+    const ByteView values = ahead.bytes(value_size * count);
+    if (ahead.ok() && planes_size(values, value_size) < values.size()) {
+      in.fail("values that are not in planes");
+    }
+  }
+  return in.ok() && choice == 1;
 }
 
 }  // namespace varve::journal

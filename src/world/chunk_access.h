@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "varve/chunk.h"
 
@@ -20,6 +21,17 @@ class ChunkAccess {
 
   // The chunk to write into. Only while holder_count() is 1.
   static Chunk& writable(const ChunkRef& ref) noexcept { return const_cast<Chunk&>(*ref.chunk_); }
+
+  // Between the two, edits that setters describe go to `edits`, which may be null. The second tells
+  // whether something changed that they do not say.
+  static void begin_edits(Chunk& chunk, std::vector<Bytes>* edits) noexcept {
+    chunk.changed_ = chunk.changed_as_whole_ = false;
+    chunk.edits_ = edits;
+  }
+  static bool end_edits(Chunk& chunk) noexcept {
+    chunk.edits_ = nullptr;
+    return std::exchange(chunk.changed_as_whole_, false);
+  }
 
   // Whether mark_changed() was called since the last time this was asked.
   static bool take_changed(Chunk& chunk) noexcept { return std::exchange(chunk.changed_, false); }

@@ -26,9 +26,9 @@ std::vector<Result<Bytes>> encode_all(const ChunkEntries& entries, const Capabil
   encoding.threads.run_all(entries.size(), [&](std::size_t index) {
     const auto& entry = *entries[index];
     if (entry.value) {
-      encoded[index] =
-          guarded(ErrorCode::invalid_argument, "encoding " + to_string(entry.key),
-                  [&] { return encode_chunk(entry.key, **entry.value, can, encoding); });
+      encoded[index] = guarded(
+          ErrorCode::invalid_argument, [&] { return "encoding " + to_string(entry.key); },
+          [&] { return encode_chunk(entry.key, **entry.value, can, encoding); });
       encoding.encode_count.fetch_add(1, std::memory_order_relaxed);
     }
     const std::size_t done = done_count.fetch_add(1, std::memory_order_relaxed) + 1;

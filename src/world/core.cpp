@@ -7,6 +7,7 @@
 
 #include "base/try.h"
 #include "store/commit_check.h"
+#include "world/journal_opening.h"
 #include "world/world_core.h"
 
 namespace varve {
@@ -25,7 +26,9 @@ unsigned load_threads(const WorldOptions& options) {
 }  // namespace
 
 World::Core::Core(std::unique_ptr<Store> opened, WorldOptions chosen,
-                  const AutosaveConfig& autosave_config)
+                  const AutosaveConfig& autosave_config,
+                  std::unique_ptr<journal::JournalFolder> opened_journal,
+                  bool journal_in_background)
     : store(std::move(opened)),
       options(std::move(chosen)),
       logger(options.log),
@@ -43,7 +46,21 @@ World::Core::Core(std::unique_ptr<Store> opened, WorldOptions chosen,
   }
   loader = std::make_unique<Loader>(source, load_threads(options),
                                     [this](auto done) { loads_done.put(std::move(done)); });
-  saver = std::make_unique<Saver>(*store, encode_threads(options),
+  if (opened_journal) {
+    journal = std::make_unique<WorldJournal>(
+        std::move(opened_journal), *store, tick_number,
+        WorldJournalOptions{.history_ticks = options.journal->history_ticks,
+                            .queue_size_max = options.journal->queue_size_max,
+                            .pick_up_time = pick_up_time(options.journal->sync_mode),
+                            .background = journal_in_background},
+        [this](const Error& error) {
+          logger.log(LogLevel::error, "the journal was given up; saves go on",
+                     {{"code", std::string(to_string(error.code()))}, {"error", error.message()}});
+        });
+  }
+  CommitGate gate;
+  if (journal) gate = [this](std::uint64_t tick) { return journal->make_durable(tick); };
+  saver = std::make_unique<Saver>(*store, encode_threads(options), std::move(gate),
                                   [this](auto done) { saves_done.put(std::move(done)); });
 }
 
@@ -53,6 +70,8 @@ World::Core::~Core() {
   // Both end their threads, which use the store.
   loader.reset();
   saver.reset();
+  // So does the journal's.
+  journal.reset();
 }
 
 Status World::Core::check_writable() const {

@@ -1,5 +1,6 @@
 // Chunks in memory: taking them in, and changing them without disturbing who else holds
 // them.
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -39,10 +40,10 @@ ChunkRef World::Core::clone(const ChunkRef& chunk) {
 }
 
 // Changes a chunk by `change`, which tells whether it did; after an error it did not.
-// `may_change` is asked before a clone is made for it.
-template <class Change, class MayChange>
+// `may_change` is asked before a clone is made for it; `note` tells the journal, if there is one.
+template <class Change, class MayChange, class Note>
 Result<bool> World::Core::edit_slot(const ChunkPos& pos, const Change& change,
-                                    const MayChange& may_change) {
+                                    const MayChange& may_change, const Note& note) {
   // Else a change in place that was begun would be neither finished nor cancelled, and its
   // key twice in the batch.
   static_assert(std::is_nothrow_invocable_r_v<Result<bool>, const Change&, Chunk&>);
@@ -50,12 +51,16 @@ Result<bool> World::Core::edit_slot(const ChunkPos& pos, const Change& change,
   if (slot == nullptr || !slot->value)
     return not_found(to_string(pos) + ": not in memory; request() or load_now() it first");
   slot->extra.used = true;
-  if (!is_exclusive(*slot)) {
+  if (journal) journal->notes().make_room();
+  const bool images = journal && wants_image(slot->extra);
+  if (images || !is_exclusive(*slot)) {
     if (!may_change(**slot->value)) return false;
     ChunkRef copy = clone(*slot->value);
     VARVE_ASSIGN(const bool changed, change(ChunkAccess::writable(copy)));
     if (changed) {
+      if (images) image_chunk(pos, slot);
       chunks.change(pos, std::move(copy));
+      note(*slot);
       chunk_changed(pos, *slot);
     } else {
       // As good as the original, and nobody else holds it: the next edit needs none.
@@ -69,6 +74,7 @@ Result<bool> World::Core::edit_slot(const ChunkPos& pos, const Change& change,
     if (!changed) return false;
     // Where the batch has an erasure, the change takes it back.
     chunks.changed_in_place(pos, *slot);
+    note(*slot);
     chunk_changed(pos, *slot);
     return true;
   }
@@ -80,11 +86,33 @@ Result<bool> World::Core::edit_slot(const ChunkPos& pos, const Change& change,
     return changed;
   }
   chunks.finish_change_in_place(*slot, place);
+  note(*slot);
   chunk_changed(pos, *slot);
   return true;
 }
 
+// What it was before the tick that is under way, for the journal.
+void World::Core::image_chunk(const ChunkPos& pos, const ChunkTable::Slot* slot) {
+  Before<ChunkRef> before;
+  before.is_known = slot != nullptr;
+  // The generator's in the place of an erased one was never saved.
+  if (slot != nullptr && !slot->extra.took_place_of_erased) before.value = slot->value;
+  journal->notes().image_chunk(pos, std::move(before));
+}
+
+// After an edit: the slot says whether the edit says everything.
+void World::Core::note_edits(const ChunkPos& pos, ChunkTable::Slot& slot, std::span<Bytes> edits,
+                             bool is_whole) noexcept {
+  mark_imaged(slot.extra);
+  if (std::exchange(slot.extra.took_place_of_erased, false) || is_whole) {
+    return journal->notes().change_chunk(pos);
+  }
+  for (Bytes& edit : edits) journal->notes().edit_chunk(pos, std::move(edit));
+}
+
 Result<bool> World::Core::edit_chunk(const ChunkPos& pos, ByteView edit) {
+  Bytes logged;
+  if (journal) logged = Bytes::copy_of(edit);
   return edit_slot(
       pos,
       [&](Chunk& chunk) noexcept {
@@ -92,29 +120,61 @@ Result<bool> World::Core::edit_chunk(const ChunkPos& pos, ByteView edit) {
             ErrorCode::invalid_argument, [&] { return "editing " + to_string(pos); },
             [&] { return chunk.apply(edit); });
       },
-      [&](const Chunk& chunk) { return chunk.would_change(edit); });
+      [&](const Chunk& chunk) { return chunk.would_change(edit); },
+      [&](ChunkTable::Slot& slot) noexcept {
+        if (journal) note_edits(pos, slot, std::span(&logged, 1), false);
+      });
 }
 
 Result<bool> World::Core::edit_chunk_with(const ChunkPos& pos,
                                           const std::function<void(Chunk&)>& fn) {
   const EditScope scope(editing, pos);
+  std::vector<Bytes> edits;
+  bool is_whole = false;
   // What setters did before the game's code threw is done, so the error comes last.
   Status edited;
   Result<bool> changed = edit_slot(
       pos,
       [&](Chunk& chunk) noexcept -> Result<bool> {
-        ChunkAccess::take_changed(chunk);
+        ChunkAccess::begin_edits(chunk, journal ? &edits : nullptr);
         edited = guarded(
             ErrorCode::invalid_argument, [&] { return "editing " + to_string(pos); },
             [&]() -> Status {
               fn(chunk);
               return {};
             });
+        is_whole = ChunkAccess::end_edits(chunk);
         return ChunkAccess::take_changed(chunk);
       },
-      [](const Chunk&) { return true; });
+      [](const Chunk&) { return true; },
+      [&](ChunkTable::Slot& slot) noexcept {
+        if (!journal) return;
+        // Room was made for one note. More of them are worth less than what they would cost here.
+        note_edits(pos, slot, edits, is_whole || edits.size() != 1);
+      });
   if (!edited) return std::move(edited).error();
   return changed;
+}
+
+// Puts or erases one, whatever is there.
+void World::Core::change_chunk(const ChunkPos& pos, std::optional<ChunkRef> chunk) {
+  const bool erases = !chunk;
+  if (journal) {
+    journal->notes().make_room();
+    const ChunkTable::Slot* before = chunks.find(pos);
+    if (before == nullptr || wants_image(before->extra)) image_chunk(pos, before);
+  }
+  ChunkTable::Slot& slot = chunks.change(pos, std::move(chunk));
+  if (journal) {
+    mark_imaged(slot.extra);
+    slot.extra.took_place_of_erased = false;
+    if (erases) {
+      journal->notes().erase_chunk(pos);
+    } else {
+      journal->notes().change_chunk(pos);
+    }
+  }
+  chunk_changed(pos, slot);
 }
 
 // Everything that follows from a change, whoever made it.
@@ -150,7 +210,10 @@ void World::Core::take_in(const ChunkPos& pos, LoadedChunk loaded) {
   ChunkTable::Slot& slot = chunks.insert_clean(pos, loaded.chunk);
   // Erased, and the erasure is not in the store yet: the generator's chunk takes its place
   // in memory, and the erasure goes its way.
-  if (!slot.value) slot.value = std::move(loaded.chunk);
+  if (!slot.value) {
+    slot.value = std::move(loaded.chunk);
+    slot.extra.took_place_of_erased = true;
+  }
   slot.extra.used = true;
   slot.extra.has_entities = has_entities;
   account(slot);

@@ -10,7 +10,8 @@ namespace varve {
 void World::Core::saves_every_now_and_then(double dt_s) {
   if (autosave.advance(dt_s) && !running_save && !waiting_save) {
     if (dirty_record_count() != 0 || options.before_save) {
-      start_save(new_save_state());
+      waiting_save = new_save_state();
+      collect();  // which starts it, if a tick has just ended
     } else {
       autosave.restart(true);
     }
@@ -21,7 +22,12 @@ void World::Core::saves_every_now_and_then(double dt_s) {
     parts_wait_s = std::max(0.0, parts_wait_s - dt_s);
     eviction_wait_s = std::max(0.0, eviction_wait_s - dt_s);
   }
-  if (parts_wait_s > 0) return;
+  save_parts();
+}
+
+void World::Core::save_parts() {
+  parts_wait_for_tick = !is_at_boundary();
+  if (parts_wait_for_tick || parts_wait_s > 0) return;
   save_timed_records();
   flush_write_through();
   save_leaving();

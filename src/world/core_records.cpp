@@ -51,7 +51,20 @@ void World::Core::change_entity(EntityId id, std::optional<EntityValue> value) {
   const std::optional<ChunkPos> before =
       slot != nullptr && slot->value ? slot->value->owner : std::nullopt;
   const std::optional<ChunkPos> after = value ? value->owner : std::nullopt;
-  change_owner(id, before, after, [&] { entities.change(id, std::move(value)); });
+  if (journal) {
+    journal->notes().make_room();
+    if (slot == nullptr || wants_image(slot->extra)) {
+      journal->notes().image_entity(
+          id, {.is_known = slot != nullptr,
+               .value = slot != nullptr ? slot->value : std::optional<EntityValue>()});
+    }
+  }
+  change_owner(id, before, after, [&] {
+    EntityTable::Slot& changed = entities.change(id, std::move(value));
+    if (!journal) return;
+    mark_imaged(changed.extra);
+    journal->notes().change_entity(id, changed.value);
+  });
   // Where chunks are streamed, an entity that walks out of what is in memory goes with them.
   if (after && !windows.empty() && !is_kept(*after)) {
     const ChunkTable::Slot* chunk = chunks.find(*after);
@@ -77,7 +90,23 @@ Status World::Core::change_named(RecordKind kind, std::string_view name,
         const std::string key(name);
         const NamedTable::Slot* slot = named(kind).find(key);
         const bool is_same = slot != nullptr && slot->value && slot->value == data;
-        if (!is_same) named(kind).change(key, std::move(data));
+        if (is_same) return {};
+        std::string noted;
+        if (journal) {
+          journal->notes().make_room();
+          noted = key;
+          if (slot == nullptr || wants_image(slot->extra)) {
+            journal->notes().image_named(
+                kind, key,
+                {.is_known = slot != nullptr,
+                 .value = slot != nullptr ? slot->value : std::optional<Bytes>()});
+          }
+        }
+        NamedTable::Slot& changed = named(kind).change(key, std::move(data));
+        if (journal) {
+          mark_imaged(changed.extra);
+          journal->notes().change_named(kind, std::move(noted), changed.value);
+        }
         return {};
       });
 }

@@ -32,10 +32,23 @@ bool World::Core::start_waiting_save(const SaveHandle::State& state,
     if (!running_save->wait_without_starting(deadline)) return true;
     collect();
   }
+  // Nobody ends the tick while the game waits.
+  const bool waits = waiting_save.get() == &state ||
+                     std::any_of(leavers_in_tick.begin(), leavers_in_tick.end(),
+                                 [&](const auto& leaver) { return leaver.second.get() == &state; });
+  if (waits && !in_before_save) {
+    if (!is_at_boundary()) end_tick();
+    save_at_boundary();
+  }
   return true;
 }
 
 void World::Core::finish_saves() {
+  const bool waits_for_tick = (waiting_save && !running_save) || !leavers_in_tick.empty();
+  if (waits_for_tick && editing.empty() && !in_before_save) {
+    if (!is_at_boundary()) end_tick();
+    save_at_boundary();
+  }
   collect();
   while (running_save) {
     running_save->wait_without_starting(std::nullopt);
@@ -46,6 +59,7 @@ void World::Core::finish_saves() {
 std::shared_ptr<SaveHandle::State> World::Core::new_save_state() {
   auto state = std::make_shared<SaveHandle::State>();
   state->starter = weak_from_this();
+  state->helper = saver->helper();
   return state;
 }
 
@@ -96,6 +110,7 @@ void World::Core::start_save(const std::shared_ptr<SaveHandle::State>& state) {
   save_before_cut = state;
   const Status ready = guarded(ErrorCode::io, "saving", [&]() -> Status {
     VARVE_TRY(run_before_save());
+    if (!is_at_boundary()) end_tick();
     const auto begun_at = Clock::now();
     if (dirty_record_count() == 0 && tick_number == stored_tick) {
       // Nothing is new: what is stored is the world as it is.
@@ -163,7 +178,7 @@ void World::Core::collect() {
       tell_outcome(outcome);
     }
   }
-  if (!running_save && waiting_save && editing.empty() && !in_before_save)
+  if (!running_save && waiting_save && editing.empty() && !in_before_save && is_at_boundary())
     start_save(std::exchange(waiting_save, nullptr));
 }
 
@@ -193,6 +208,7 @@ void World::Core::take_outcome(const SaveOutcome& outcome) {
   // A hook may take in a later outcome before an earlier one.
   stored_generation = std::max(stored_generation, outcome.generation);
   stored_tick = std::max(stored_tick, outcome.tick);
+  if (journal) journal->stored(stored_tick);
   parts_wait_s = parts_backoff_s = 0;
   part_failed = false;
   if (outcome.generator_recorded) generator_to_record.reset();

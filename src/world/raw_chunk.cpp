@@ -36,6 +36,19 @@ Result<RawEdit> parse_edit(ByteView edit, std::size_t chunk_size) {
   return parsed;
 }
 
+struct RawCell {
+  std::uint32_t offset = 0;
+  std::uint32_t size = 0;
+};
+
+Result<RawCell> parse_cell(ByteView cell) {
+  ByteReader r(cell);
+  const RawCell parsed{.offset = r.u32_le(), .size = r.u32_le()};
+  if (r.at_end()) return parsed;
+  return invalid_argument(fmt::format(
+      "raw chunk: a cell of {} bytes, expected 4 for the offset and 4 for the size", cell.size()));
+}
+
 bool is_there(ByteView contents, const RawEdit& edit) {
   return equal(contents.subspan(edit.offset, edit.bytes.size()), edit.bytes);
 }
@@ -54,6 +67,18 @@ class RawChunkType final : public ChunkType {
     return std::make_unique<RawChunk>(payload);
   }
 
+  Result<std::vector<Bytes>> cells_of(ByteView edit) const override {
+    VARVE_ASSIGN(const RawEdit parsed, parse_edit(edit, ~std::uint32_t{0}));
+    return std::vector<Bytes>{RawChunk::cell_of(static_cast<std::uint32_t>(parsed.offset),
+                                                static_cast<std::uint32_t>(parsed.bytes.size()))};
+  }
+  Result<Bytes> cell_edit(ByteView cell, ByteView value) const override {
+    VARVE_ASSIGN(const RawCell parsed, parse_cell(cell));
+    if (value.size() == parsed.size) return RawChunk::edit_of(parsed.offset, value);
+    return invalid_argument(
+        fmt::format("raw chunk: {} bytes for a cell of {} bytes", value.size(), parsed.size));
+  }
+
  private:
   std::size_t chunk_size_;
 };
@@ -68,15 +93,37 @@ Bytes RawChunk::edit_of(std::uint32_t offset, ByteView bytes) {
   return out.take();
 }
 
+Bytes RawChunk::cell_of(std::uint32_t offset, std::uint32_t size) {
+  ByteWriter out;
+  out.u32_le(offset);
+  out.u32_le(size);
+  return out.take();
+}
+
+Result<Bytes> RawChunk::read_cell(ByteView cell) const {
+  VARVE_ASSIGN(const RawCell parsed, parse_cell(cell));
+  const Status fits = check_range(parsed.offset, parsed.size, view().size());
+  if (!fits) return not_found(fits.error().message());
+  return Bytes::copy_of(view().subspan(parsed.offset, parsed.size));
+}
+
 Status RawChunk::set(std::size_t offset, ByteView bytes) {
   VARVE_TRY(check_range(offset, bytes.size(), view().size()));
   if (equal(view().subspan(offset, bytes.size()), bytes)) return {};
+  // Before anything is changed: this may be all the memory there is.
+  const bool is_small = offset <= ~std::uint32_t{0};
+  Bytes edit;
+  if (wants_edits() && is_small) edit = edit_of(static_cast<std::uint32_t>(offset), bytes);
   if (own_.empty()) own_ = stored_.clone();
   // `bytes` may be a part of this very chunk: it overlaps what is written, and lives in
   // `stored_` until that is let go.
   std::memmove(own_.data() + offset, bytes.data(), bytes.size());
   stored_ = {};
-  mark_changed();
+  if (is_small) {
+    mark_changed(edit);
+  } else {
+    mark_changed();
+  }
   return {};
 }
 

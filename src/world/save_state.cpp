@@ -44,6 +44,9 @@ bool SaveHandle::State::wait(std::optional<Clock::time_point> deadline) {
 }
 
 bool SaveHandle::State::wait_without_starting(std::optional<Clock::time_point> deadline) {
+  if (!deadline && !is_done()) {
+    if (const auto queue = helper.lock()) queue->help(*this);
+  }
   std::unique_lock lock(mutex_);
   const auto done = [this] { return is_done(); };
   if (deadline) return done_changed_.wait_until(lock, *deadline, done);
@@ -63,7 +66,7 @@ float SaveHandle::progress() const noexcept {
   return std::min(done, 0.999F);
 }
 
-bool SaveHandle::is_durable() const noexcept { return is_stored(); }
+bool SaveHandle::is_durable() const noexcept { return state_ && state_->is_durable(); }
 bool SaveHandle::is_stored() const noexcept { return state_ && state_->is_stored(); }
 bool SaveHandle::is_done() const noexcept { return !state_ || state_->is_done(); }
 

@@ -26,11 +26,20 @@ class SaveStarter {
       std::optional<std::chrono::steady_clock::time_point> deadline) noexcept = 0;
 };
 
+// Runs saves on the thread that waits for one of them.
+class SaveHelper {
+ public:
+  virtual ~SaveHelper() = default;
+  // All up to `save`, as far as no other thread has begun to. It may take as long as they do.
+  virtual void help(const SaveHandle::State& save) noexcept = 0;
+};
+
 struct SaveHandle::State {
   using Clock = std::chrono::steady_clock;
 
-  // Both are set once, before and after the save begins to run.
+  // The first two are set before anybody else has it, the last one when the save begins to run.
   std::weak_ptr<SaveStarter> starter;
+  std::weak_ptr<SaveHelper> helper;
   std::atomic<bool> started = false;
 
   Progress encoding;
@@ -44,10 +53,16 @@ struct SaveHandle::State {
 
   bool is_done() const noexcept { return done_.load(std::memory_order_acquire); }
   bool is_stored() const noexcept { return stored_.load(std::memory_order_acquire); }
+  // A journal has what it saves.
+  void set_durable() noexcept { durable_.store(true, std::memory_order_release); }
+  bool is_durable() const noexcept {
+    return durable_.load(std::memory_order_acquire) || is_stored();
+  }
   // nullopt until it is announced; decided() does not wait for that.
   std::optional<Result<SaveReport>> result() const;
   std::optional<Result<SaveReport>> decided() const;
-  // False if it is not done at the deadline, or cannot be while this thread waits.
+  // False if it is not done at the deadline, or cannot be while this thread waits. Without a
+  // deadline the thread helps: with one it must not be held by work that has none.
   bool wait(std::optional<Clock::time_point> deadline);
   bool wait_without_starting(std::optional<Clock::time_point> deadline);
 
@@ -55,6 +70,7 @@ struct SaveHandle::State {
   mutable std::mutex mutex_;
   std::condition_variable done_changed_;
   std::optional<Result<SaveReport>> result_;
+  std::atomic<bool> durable_ = false;
   std::atomic<bool> stored_ = false;
   std::atomic<bool> done_ = false;
 };

@@ -6,6 +6,8 @@
 #include "base/guarded.h"
 #include "base/try.h"
 #include "io/vfs.h"
+#include "io/write_pace.h"
+#include "journal/journal_folder.h"
 #include "store/varve/backup.h"
 #include "world/commit_builder.h"
 #include "world/save_copy.h"
@@ -17,6 +19,11 @@ using Clock = std::chrono::steady_clock;
 
 // Below the game: a save has time, a frame has not.
 constexpr int kNiceLevel = 10;
+// A copy has more of it than a save.
+constexpr int kCopyNiceLevel = 19;
+
+// Bytes a second beside a journal. At this rate syncs of its log take hardly longer than alone.
+constexpr std::uint64_t kPace = std::uint64_t{50} << 20;
 
 template <class Key, class Value>
 std::vector<BatchId> ids_of(const ChangesList& list, Batch<Key, Value> Changes::* kind) {
@@ -39,56 +46,33 @@ void note_erased(const Commit& commit, SaveOutcome& outcome) {
 
 }  // namespace
 
-Saver::Saver(Store& store, unsigned encode_thread_count,
+Saver::Saver(Store& store, unsigned encode_thread_count, CommitGate gate,
              std::function<void(std::list<SaveOutcome>)> deliver)
     : store_(store),
+      gate_(std::move(gate)),
       deliver_(std::move(deliver)),
+      queue_(std::make_shared<SaveQueue>([this](auto job) { run_job(std::move(job)); })),
       encoders_("varve-encode", encode_thread_count, kNiceLevel),
-      copiers_("varve-copy", 1, kNiceLevel),
+      copiers_("varve-copy", 1, kCopyNiceLevel),
       thread_("varve-saver", 1, kNiceLevel) {
-  thread_.post(0, [this] { run(); });
+  // Beside a journal that is synced all the time a save in the background takes its time. One that
+  // somebody waits for does not: whoever waits runs it.
+  thread_.post(0, [queue = queue_, is_paced = gate_ != nullptr] {
+    std::optional<PacedWrites> pace;
+    if (is_paced) pace.emplace(kPace);
+    queue->run();
+  });
 }
 
 Saver::~Saver() {
   drain();
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
+  queue_->stop();
 }
 
-void Saver::post(std::list<SaveJob> job) noexcept {
-  {
-    const std::lock_guard lock(mutex_);
-    jobs_.splice(jobs_.end(), job);
-    ++unfinished_count_;
-  }
-  changed_.notify_all();
-}
-
-void Saver::drain() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return unfinished_count_ == 0; });
-}
-
-void Saver::run() {
-  for (;;) {
-    std::list<SaveJob> job;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
-      if (jobs_.empty()) return;
-      job.splice(job.end(), jobs_, jobs_.begin());
-    }
-    if (job.front().backup) {
-      start_backup(std::move(job));
-    } else if (job.front().kind() == SaveKind::copy) {
-      start_copy(std::move(job));
-    } else {
-      run_commit(job.front());
-    }
-  }
+void Saver::run_job(std::list<SaveJob> job) {
+  if (job.front().backup) return start_backup(std::move(job));
+  if (job.front().kind() == SaveKind::copy) return start_copy(std::move(job));
+  run_commit(job.front());
 }
 
 Encoding Saver::encoding() noexcept {
@@ -116,6 +100,7 @@ Result<SaveReport> Saver::commit_carried(SaveJob& job) {
       build_commit(carried_, store_.capabilities(), encoding(), job.state().encoding);
   const auto encoded_at = Clock::now();
   report.encode_time = encoded_at - begun_at;
+  VARVE_TRY(pass_gate(job, built.commit));
   keep_aside(built);
 
   // A part of the world leaves the tick alone: what it brings is newer than the rest, and
@@ -142,6 +127,20 @@ Result<SaveReport> Saver::commit_carried(SaveJob& job) {
   report.tick = built.commit.tick;
   report.problems = std::move(built.problems);
   return report;
+}
+
+// The save is never ahead of its journal, or it has none any more.
+Status Saver::pass_gate(SaveJob& job, Commit& commit) {
+  if (!gate_) return {};
+  VARVE_ASSIGN(const bool is_durable, gate_(job.tick));
+  if (is_durable) {
+    job.state().set_durable();
+  } else {
+    std::erase_if(commit.globals,
+                  [](const NamedChange& change) { return change.name == journal::kJournalGlobal; });
+    commit.globals.push_back({.name = std::string(journal::kJournalGlobal)});
+  }
+  return {};
 }
 
 // A damaged chunk is replaced only once its bytes are safe elsewhere, however many commits
@@ -259,9 +258,7 @@ void Saver::finish(SaveJob& job, Result<SaveReport> report) noexcept {
   state->decide(std::move(report));
   deliver_(std::move(job.outcome));
   state->announce();
-  const std::lock_guard lock(mutex_);
-  --unfinished_count_;
-  changed_.notify_all();
+  queue_->job_done();
 }
 
 }  // namespace varve

@@ -1,22 +1,23 @@
-// Turns what the game thread cut off into commits, in order, on a thread of its own.
+// Turns what the game thread cut off into commits, in order, on a thread of its own or on one that
+// waits for them.
 //
 // Invariants:
-// 1. Commits reach the store in the order in which they were posted.
+// 1. Commits reach the store in the order in which they were posted, one at a time.
 // 2. What a failed commit held is not lost and never comes late: it is carried into the
 //    next commit, where newer changes of the same records win.
 // 3. An outcome is delivered before its handle says that the save is done.
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <mutex>
+#include <memory>
 #include <unordered_set>
 
 #include "varve/chunk.h"
 #include "world/save_job.h"
+#include "world/save_queue.h"
 #include "world/thread_pool.h"
 
 namespace varve {
@@ -25,19 +26,25 @@ struct BackupSource;
 struct BuiltCommit;
 struct Encoding;
 
+// Called before a commit of what changed up to a tick: returns when that is durable elsewhere.
+// False: it never will be, and the journal that was to make it so is given up.
+using CommitGate = std::function<Result<bool>(std::uint64_t tick)>;
+
 class Saver {
  public:
-  // `deliver` is called on the saver's threads, one call at a time for each of them. It
-  // must neither block nor throw.
-  Saver(Store& store, unsigned encode_thread_count,
+  // `deliver` is called on the saver's threads and on those that wait for a save, several at
+  // once. It must neither block nor throw. `gate` may be empty.
+  Saver(Store& store, unsigned encode_thread_count, CommitGate gate,
         std::function<void(std::list<SaveOutcome>)> deliver);
   // Runs everything that was posted.
   ~Saver();
 
   // A list of one, so that posting needs no memory.
-  void post(std::list<SaveJob> job) noexcept;
+  void post(std::list<SaveJob> job) noexcept { queue_->post(std::move(job)); }
   // Waits until everything that was posted is done, copies included.
-  void drain();
+  void drain() noexcept { queue_->drain(); }
+  // For the states of saves. It may outlive this.
+  std::weak_ptr<SaveHelper> helper() const noexcept { return queue_; }
 
   // How often a chunk was encoded.
   std::uint64_t encode_count() const noexcept {
@@ -45,7 +52,7 @@ class Saver {
   }
 
  private:
-  void run();
+  void run_job(std::list<SaveJob> job);
   void run_commit(SaveJob& job);
   void start_copy(std::list<SaveJob> job);
   void run_copy(SaveJob& job, std::shared_ptr<StoreView> view);
@@ -54,29 +61,26 @@ class Saver {
   Encoding encoding() noexcept;
   // Commits everything that is carried.
   Result<SaveReport> commit_carried(SaveJob& job);
+  Status pass_gate(SaveJob& job, Commit& commit);
   void keep_aside(BuiltCommit& built);
   void tidy_carried() noexcept;
   void finish(SaveJob& job, Result<SaveReport> report) noexcept;
 
   Store& store_;
+  const CommitGate gate_;
   std::function<void(std::list<SaveOutcome>)> deliver_;
   BufferPool buffers_;
   std::atomic<std::uint64_t> encode_count_ = 0;
 
-  // Both are touched by the saver's thread alone: what is not stored yet although it was
+  // Both are touched by whoever has the turn alone: what is not stored yet although it was
   // cut, and damaged chunks that may not be replaced until their bytes are kept aside.
   ChangesList carried_;
   std::unordered_set<ChunkPos> not_kept_aside_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::list<SaveJob> jobs_;
-  std::size_t unfinished_count_ = 0;
-  bool stopping_ = false;
-
+  const std::shared_ptr<SaveQueue> queue_;
   ThreadPool encoders_;
   ThreadPool copiers_;
-  ThreadPool thread_;  // one job: run()
+  ThreadPool thread_;  // one job: the queue's run()
 };
 
 }  // namespace varve

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <limits>
 #include <memory>
@@ -35,13 +36,23 @@ void set_up_this_thread([[maybe_unused]] const std::string& name,
 #endif
 }
 
+// About what waking a thread takes.
+constexpr std::int64_t kWakeTimeNs = 50'000;
+
+std::int64_t now_ns() noexcept {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
 // What the threads that take part in one run_all share. A helper may come to it when all
 // is done and the caller has gone; it then finds no index left and does not touch `fn`.
 struct Round {
   Round(std::size_t of_count, const std::function<void(std::size_t)>& of_fn)
       : count(of_count), fn(&of_fn) {}
 
-  void help() noexcept {
+  // Calls `after_call` behind each.
+  template <class AfterCall>
+  void help(const AfterCall& after_call) noexcept {
+    std::int64_t begun_at_ns = now_ns();
     for (std::size_t index = next++; index < count; index = next++) {
       std::exception_ptr failure;
       try {
@@ -49,9 +60,15 @@ struct Round {
       } catch (...) {
         failure = std::current_exception();
       }
-      const std::lock_guard lock(mutex);
-      if (failure != nullptr && first_failure == nullptr) first_failure = std::move(failure);
-      if (++done_count == count) all_done.notify_all();
+      const std::int64_t ended_at_ns = now_ns();
+      {
+        const std::lock_guard lock(mutex);
+        if (failure != nullptr && first_failure == nullptr) first_failure = std::move(failure);
+        call_time_ns = std::max(call_time_ns, ended_at_ns - begun_at_ns);
+        if (++done_count == count) all_done.notify_all();
+      }
+      begun_at_ns = ended_at_ns;
+      after_call(ended_at_ns);
     }
   }
 
@@ -61,6 +78,7 @@ struct Round {
   std::mutex mutex;
   std::condition_variable all_done;
   std::size_t done_count = 0;
+  std::int64_t call_time_ns = 0;  // the longest
   std::exception_ptr first_failure;
 };
 
@@ -68,7 +86,7 @@ struct Round {
 
 ThreadPool::ThreadPool(std::string_view name, std::size_t thread_count, int nice_level,
                        OnException on_exception)
-    : on_exception_(std::move(on_exception)) {
+    : on_exception_(std::move(on_exception)), call_time_ns_(kWakeTimeNs) {
   threads_.reserve(thread_count);
   for (std::size_t i = 0; i < thread_count; ++i) {
     try {
@@ -108,20 +126,34 @@ std::size_t ThreadPool::pending_count() const {
   return queue_.size();
 }
 
-void ThreadPool::run_all(std::size_t count, const std::function<void(std::size_t)>& fn) {
-  if (count == 0) return;
-  const auto round = std::make_shared<Round>(count, fn);
+template <class Round>
+void ThreadPool::wake_helpers(const Round& round) noexcept {
   try {
-    for (std::size_t i = std::min(count - 1, threads_.size()); i > 0; --i)
-      post(std::numeric_limits<int>::max(), [round] { round->help(); });
+    for (std::size_t i = std::min(round->count - 1, threads_.size()); i > 0; --i)
+      post(std::numeric_limits<int>::max(), [round] { round->help([](std::int64_t) {}); });
   } catch (...) {  // NOLINT(bugprone-empty-catch)
     // Out of memory: then with fewer helpers.
   }
-  round->help();
+}
+
+void ThreadPool::run_all(std::size_t count, const std::function<void(std::size_t)>& fn) {
+  if (count == 0) return;
+  const auto round = std::make_shared<Round>(count, fn);
+  const std::int64_t call_time_ns = call_time_ns_.load(std::memory_order_relaxed);
+  const bool is_quick = static_cast<std::int64_t>(count) < kWakeTimeNs / (call_time_ns + 1);
+  bool are_awake = !is_quick;
+  if (are_awake) wake_helpers(round);
+  const std::int64_t late_at_ns = now_ns() + kWakeTimeNs;
+  round->help([&](std::int64_t time_ns) {
+    if (are_awake || time_ns < late_at_ns) return;
+    are_awake = true;
+    wake_helpers(round);
+  });
   std::unique_lock lock(round->mutex);
   round->all_done.wait(lock, [&] { return round->done_count == count; });
   // Taken out, so that it dies on this thread and not on that of the last helper.
   const std::exception_ptr failure = std::exchange(round->first_failure, nullptr);
+  call_time_ns_.store(round->call_time_ns, std::memory_order_relaxed);
   lock.unlock();
   if (failure != nullptr) std::rethrow_exception(failure);
 }

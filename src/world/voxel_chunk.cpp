@@ -55,6 +55,34 @@ void for_each_final(ByteView edit, const Visit& visit) {
   }
 }
 
+Result<std::uint16_t> parse_cell(ByteView cell) {
+  if (cell.size() == 2) {
+    if (const auto index = load_le<std::uint16_t>(cell.data()); index < kCellCount) return index;
+  }
+  return invalid_argument(fmt::format("voxel chunk: a cell is 2 bytes below {}, not {} bytes",
+                                      kCellCount, cell.size()));
+}
+
+Bytes u16_bytes(std::uint16_t value) {
+  Buffer out(2);
+  store_le(out.data(), value);
+  return std::move(out).freeze();
+}
+
+// A cell outside has a name that is refused.
+std::uint16_t index_of(Cell cell) {
+  constexpr std::uint16_t kNoCell = 0xffff;
+  return cell.is_valid() ? static_cast<std::uint16_t>(cell.index()) : kNoCell;
+}
+
+// The edit of one cell, without memory of its own.
+std::array<std::byte, kAssignmentSize> assignment_of(std::uint16_t index, VoxelType type) {
+  std::array<std::byte, kAssignmentSize> edit;
+  store_le(edit.data(), index);
+  store_le(edit.data() + 2, type);
+  return edit;
+}
+
 bool is_uniform(std::span<const VoxelType> cells) {
   // Each equals the one before it.
   return std::memcmp(cells.data(), cells.data() + 1, (cells.size() - 1) * sizeof(VoxelType)) == 0;
@@ -67,6 +95,24 @@ class VoxelChunkType final : public ChunkType {
   Result<std::unique_ptr<Chunk>> decode(const ChunkPos&, const Bytes& payload) const override {
     VARVE_ASSIGN(std::unique_ptr<VoxelChunk> chunk, VoxelChunk::decode(payload));
     return chunk;
+  }
+
+  Result<std::vector<Bytes>> cells_of(ByteView edit) const override {
+    VARVE_TRY(check_edit(edit));
+    std::vector<Bytes> cells;
+    for_each_final(edit, [&](const Assignment& a) {
+      cells.push_back(u16_bytes(static_cast<std::uint16_t>(a.cell_index)));
+      return true;
+    });
+    return cells;
+  }
+  Result<Bytes> cell_edit(ByteView cell, ByteView value) const override {
+    VARVE_ASSIGN(const std::uint16_t index, parse_cell(cell));
+    if (value.size() != sizeof(VoxelType)) {
+      return invalid_argument(
+          fmt::format("voxel chunk: {} bytes for a cell, expected 2", value.size()));
+    }
+    return Bytes::copy_of(ByteView(assignment_of(index, load_le<VoxelType>(value.data()))));
   }
 };
 
@@ -147,17 +193,20 @@ Result<bool> VoxelChunk::set(Cell cell, VoxelType type) {
   if (at(index) == type) return false;
   return or_out_of_memory([&]() -> Result<bool> {
     own_section(index / kSectionCellCount).cells[index % kSectionCellCount] = type;
-    mark_changed();
+    mark_changed(assignment_of(static_cast<std::uint16_t>(index), type));
     return true;
   });
 }
 
 Bytes VoxelChunk::edit_of(Cell cell, VoxelType type) {
-  constexpr std::size_t kNoCell = 0xffff;
-  Buffer edit(kAssignmentSize);
-  store_le(edit.data(), static_cast<std::uint16_t>(cell.is_valid() ? cell.index() : kNoCell));
-  store_le(edit.data() + 2, type);
-  return std::move(edit).freeze();
+  return Bytes::copy_of(ByteView(assignment_of(index_of(cell), type)));
+}
+
+Bytes VoxelChunk::cell_of(Cell cell) { return u16_bytes(index_of(cell)); }
+
+Result<Bytes> VoxelChunk::read_cell(ByteView cell) const {
+  VARVE_ASSIGN(const std::uint16_t index, parse_cell(cell));
+  return u16_bytes(at(index));
 }
 
 Result<Bytes> VoxelChunk::encode(BufferPool& pool) const {
@@ -196,7 +245,7 @@ Result<bool> VoxelChunk::apply(ByteView edit) {
     if (is_touched[section]) sections_[section]->cells[a.cell_index % kSectionCellCount] = a.type;
     return true;
   });
-  mark_changed();
+  mark_changed(edit);
   return true;
 }
 

@@ -84,7 +84,7 @@ Status World::put(const ChunkPos& pos, std::unique_ptr<Chunk> chunk) {
   return guarded(ErrorCode::invalid_argument, "putting a chunk", [&]() -> Status {
     if (core.damaged.erase(pos) != 0) core.to_quarantine.insert(pos);
     core.leaving.erase(pos);
-    core.chunk_changed(pos, core.chunks.change(pos, ChunkRef(std::move(chunk))));
+    core.change_chunk(pos, ChunkRef(std::move(chunk)));
     return {};
   });
 }
@@ -95,7 +95,7 @@ Status World::erase(const ChunkPos& pos) {
   VARVE_TRY(core.check_pos(pos));
   return guarded(ErrorCode::invalid_argument, "erasing a chunk", [&]() -> Status {
     if (core.damaged.erase(pos) != 0) core.to_quarantine.insert(pos);
-    core.chunk_changed(pos, core.chunks.change(pos, std::nullopt));
+    core.change_chunk(pos, std::nullopt);
     return {};
   });
 }
@@ -122,7 +122,7 @@ Status World::regenerate(const ChunkPos& pos) {
     core.damaged.erase(pos);
     core.leaving.erase(pos);
     core.to_quarantine.insert(pos);
-    core.chunk_changed(pos, core.chunks.change(pos, std::move(chunk)));
+    core.change_chunk(pos, std::move(chunk));
     VARVE_ASSIGN(LoadedChunk entities, core.source.load(pos, LoadKind::entities));
     core.take_in(pos, std::move(entities));
     return {};

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -25,21 +26,30 @@
 #include "world/mailbox.h"
 #include "world/record_table.h"
 #include "world/saver.h"
+#include "world/world_journal.h"
 
 namespace varve {
 
-struct ChunkExtra {
+// What a journal remembers of a record in memory.
+struct RecordExtra {
+  // In which stretch of ticks its image was logged last, as WorldJournal::stretch() counts.
+  std::uint64_t imaged_stretch = 0;
+};
+
+struct ChunkExtra : RecordExtra {
   std::size_t memory_size = 0;
   bool used = true;     // since the budget's hand came by last
   bool queued = false;  // waits for write-through
   // Its stored entities are in memory too. Not so for a chunk the game put without ever
   // having loaded it.
   bool has_entities = false;
+  // The generator's, in the place of one whose erasure is not stored yet.
+  bool took_place_of_erased = false;
 };
 
 using ChunkTable = RecordTable<ChunkPos, ChunkRef, ChunkExtra>;
-using EntityTable = RecordTable<EntityId, EntityValue>;
-using NamedTable = RecordTable<std::string, Bytes>;
+using EntityTable = RecordTable<EntityId, EntityValue, RecordExtra>;
+using NamedTable = RecordTable<std::string, Bytes, RecordExtra>;
 
 // What options must hold, wherever they come from.
 Status check_autosave(const AutosaveConfig& config, const Capabilities& can);
@@ -49,7 +59,9 @@ Status check_timed_saves(const TimedSaveConfig& config);
 struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core> {
   World* owner = nullptr;
 
-  Core(std::unique_ptr<Store> opened, WorldOptions chosen, const AutosaveConfig& autosave_config);
+  // `opened_journal` is null for a world without one.
+  Core(std::unique_ptr<Store> opened, WorldOptions chosen, const AutosaveConfig& autosave_config,
+       std::unique_ptr<journal::JournalFolder> opened_journal, bool journal_in_background);
   ~Core() override;
 
   // --- What it stands on --------------------------------------------------------------
@@ -87,8 +99,13 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   std::size_t dirty_record_count() const noexcept;
 
   Result<bool> edit_chunk(const ChunkPos& pos, ByteView edit);
-  template <class Change, class MayChange>
-  Result<bool> edit_slot(const ChunkPos& pos, const Change& change, const MayChange& may_change);
+  template <class Change, class MayChange, class Note>
+  Result<bool> edit_slot(const ChunkPos& pos, const Change& change, const MayChange& may_change,
+                         const Note& note);
+  void change_chunk(const ChunkPos& pos, std::optional<ChunkRef> chunk);
+  void image_chunk(const ChunkPos& pos, const ChunkTable::Slot* slot);
+  void note_edits(const ChunkPos& pos, ChunkTable::Slot& slot, std::span<Bytes> edits,
+                  bool is_whole) noexcept;
   Result<bool> edit_chunk_with(const ChunkPos& pos, const std::function<void(Chunk&)>& fn);
   bool is_exclusive(const ChunkTable::Slot& slot) const noexcept;
   ChunkRef clone(const ChunkRef& chunk);
@@ -106,6 +123,29 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   Status change_named(RecordKind kind, std::string_view name, std::optional<Bytes> data);
   std::optional<Bytes> find_named(RecordKind kind, std::string_view name);
   Result<std::optional<Bytes>> load_named(RecordKind kind, std::string_view name);
+
+  // --- The journal ----------------------------------------------------------------------
+  std::unique_ptr<WorldJournal> journal;
+  // Parts that were to be saved in the midst of a tick, and players who left then.
+  bool parts_wait_for_tick = false;
+  std::vector<std::pair<std::string, std::shared_ptr<SaveHandle::State>>> leavers_in_tick = {};
+
+  // Whether what is in memory is as of the end of a tick. Always so without a journal.
+  bool is_at_boundary() const noexcept { return journal == nullptr || journal->is_at_boundary(); }
+  void end_tick() noexcept;
+  // Saves that waited for a tick to end.
+  void save_at_boundary();
+  template <class Extra>
+  bool wants_image(const Extra& extra) const noexcept {
+    return extra.imaged_stretch != journal->stretch(tick_number + 1);
+  }
+  template <class Extra>
+  void mark_imaged(Extra& extra) const noexcept {
+    extra.imaged_stretch = journal->stretch(tick_number + 1);
+  }
+  void save_leaver(const std::string& key, const std::shared_ptr<SaveHandle::State>& state);
+  // Logs what was handed over, and lets go of it.
+  Status close_journal();
 
   // --- Saving -------------------------------------------------------------------------
   AutosaveTimer autosave;
@@ -154,6 +194,7 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   void tell_outcome(const SaveOutcome& outcome) noexcept;
   void forget_erased(const SaveOutcome& outcome);
   void saves_every_now_and_then(double dt_s);
+  void save_parts();
   void save_timed_records();
   void queue_write_through(const ChunkPos& pos, ChunkTable::Slot& slot);
   void flush_write_through();

@@ -7,7 +7,9 @@
 #include "base/try.h"
 #include "store/format_registry.h"
 #include "varve/format.h"
+#include "world/journal_opening.h"
 #include "world/world_core.h"
+#include "world/world_seam.h"
 
 namespace varve {
 namespace {
@@ -72,7 +74,23 @@ Status check_autosave(const AutosaveConfig& config, const Capabilities& can) {
   return {};
 }
 
+namespace {
+
+JournalSeam real_disk() { return {.vfs = posix_vfs()}; }
+
+}  // namespace
+
 Result<std::unique_ptr<World>> World::on(std::unique_ptr<Store> store, WorldOptions options) {
+  return on_path(std::move(store), {}, std::move(options), real_disk());
+}
+
+Result<std::unique_ptr<World>> WorldSeam::on(std::unique_ptr<Store> store, WorldOptions options,
+                                             const JournalSeam& seam) {
+  return World::on_path(std::move(store), {}, std::move(options), seam);
+}
+
+Result<std::unique_ptr<World>> World::on_path(std::unique_ptr<Store> store, std::string_view path,
+                                              WorldOptions options, const JournalSeam& seam) {
   if (!store) return invalid_argument("World::on: there is no store");
   if (!options.chunk_type) options.chunk_type = raw_chunks();
   return guarded(ErrorCode::io, "opening the world", [&]() -> Result<std::unique_ptr<World>> {
@@ -84,7 +102,14 @@ Result<std::unique_ptr<World>> World::on(std::unique_ptr<Store> store, WorldOpti
     VARVE_ASSIGN(const AutosaveConfig autosave, choose_autosave(*store, options));
     // For formats that store what differs from it.
     if (options.generator) store->use_generator(options.generator);
-    auto core = std::make_shared<Core>(std::move(store), std::move(options), autosave);
+    std::unique_ptr<journal::JournalFolder> journal;
+    {
+      Logger logger(options.log);
+      VARVE_ASSIGN(journal, open_journal(*store, path, options, seam, logger));
+    }
+    auto core = std::make_shared<Core>(std::move(store), std::move(options), autosave,
+                                       std::move(journal), seam.background);
+    if (core->journal) VARVE_TRY(core->journal->start());
     std::unique_ptr<World> world(new World(core));
     core->owner = world.get();
     log_opening(core->logger, core->store->open_report());
@@ -95,13 +120,13 @@ Result<std::unique_ptr<World>> World::on(std::unique_ptr<Store> store, WorldOpti
 Result<std::unique_ptr<World>> World::open(std::string_view path, WorldOptions options) {
   VARVE_ASSIGN(const Format* format, format_to_open(path, options));
   VARVE_ASSIGN(std::unique_ptr<Store> store, format->open(path));
-  return on(std::move(store), std::move(options));
+  return on_path(std::move(store), path, std::move(options), real_disk());
 }
 
 Result<std::unique_ptr<World>> World::create(std::string_view path, WorldOptions options) {
   VARVE_ASSIGN(const Format* format, format_to_create(path, options));
   VARVE_ASSIGN(std::unique_ptr<Store> store, format->create(path));
-  return on(std::move(store), std::move(options));
+  return on_path(std::move(store), path, std::move(options), real_disk());
 }
 
 Result<std::unique_ptr<World>> World::open_or_create(std::string_view path, WorldOptions options) {
@@ -118,14 +143,19 @@ World::~World() {
   core.finish_saves();
   core.saver->drain();
   core.collect();
-  if (const std::size_t count = core.dirty_record_count(); count != 0)
+  // With a journal the ticks that ended are in it; a tick that did not is lost.
+  const std::size_t lost_count =
+      core.journal ? (core.is_at_boundary() ? 0 : 1) : core.dirty_record_count();
+  if (lost_count != 0)
     core.logger.log(LogLevel::warning, "a world was dropped without close(); changes are lost",
-                    {{"records", std::to_string(count)}});
+                    {{"records", std::to_string(lost_count)}});
   // Here and not with the last reference to the core, which a handle on another thread may
   // hold for a moment.
   core.closed = true;
   core.loader.reset();
   core.saver.reset();
+  if (const Status closed = core.close_journal(); !closed)
+    core.note_error(LogLevel::error, "the journal could not be closed", closed.error());
   core.store.reset();
 }
 
@@ -156,7 +186,9 @@ Status World::close(Unsaved unsaved) {
   core.counters.encode_count = core.saver->encode_count();
   core.saver.reset();
   core.collect();
-  return core.store->close();
+  const Status journal_closed = core.close_journal();
+  Status closed = core.store->close();
+  return closed ? journal_closed : closed;
 }
 
 const Store& World::store() const { return *core_->store; }

@@ -49,8 +49,13 @@ const UpdateReport& World::update(double dt_s) {
 
 std::uint64_t World::tick() {
   Core& core = *core_;
-  if (!core.paused && !core.closed) ++core.tick_number;
-  return core.tick_number;
+  if (core.paused || core.closed || (core.journal && !core.editing.empty())) {
+    return core.tick_number;
+  }
+  core.end_tick();
+  const std::uint64_t ended = core.tick_number;
+  if (core.journal) core.save_at_boundary();
+  return ended;
 }
 std::uint64_t World::current_tick() const { return core_->tick_number; }
 
@@ -67,7 +72,7 @@ SaveHandle World::save() {
     core.collect();
     // The hook of a save that is about to be cut: what it changes is in that one.
     if (core.save_before_cut) return SaveHandle(core.save_before_cut);
-    if (core.running_save) {
+    if (core.running_save || !core.is_at_boundary()) {
       if (!core.waiting_save) core.waiting_save = core.new_save_state();
       return SaveHandle(core.waiting_save);
     }
@@ -87,6 +92,7 @@ SaveHandle World::save_to(std::string_view path, std::string_view format) {
     VARVE_ASSIGN(const Format* target,
                  find_format(format.empty() ? core.store->capabilities().format : format));
     VARVE_TRY(core.run_before_save());
+    if (!core.is_at_boundary()) core.end_tick();
     const auto begun_at = SaveHandle::State::Clock::now();
     const auto state = core.new_save_state();
     std::list<SaveJob> job = core.new_job(SaveKind::copy, state);
@@ -128,11 +134,11 @@ SaveHandle World::player_left(std::string_view id) {
       state->finish(SaveReport{.generation = core.stored_generation, .tick = core.stored_tick});
       return SaveHandle(state);
     }
-    std::list<SaveJob> job = core.new_job(SaveKind::timed, state);
-    core.leaving_players.push_back(key);
-    // If a save took it already, this one has nothing new and ends after that one.
-    core.players.cut_some(std::span(&key, 1), job.front().changes.front().players);
-    core.post(std::move(job), SaveHandle::State::Clock::now());
+    if (core.is_at_boundary()) {
+      core.save_leaver(key, state);
+    } else {
+      core.leavers_in_tick.emplace_back(key, state);
+    }
     return SaveHandle(state);
   });
 }
@@ -166,6 +172,11 @@ Status check_write_through(const WriteThroughConfig& config) {
 Status World::set_write_through(const WriteThroughConfig& config) {
   Core& core = *core_;
   VARVE_TRY(check_write_through(config));
+  if (config.enabled && core.journal) {
+    return invalid_argument(
+        "write-through: this world has a journal, which makes every tick durable; parts of ticks "
+        "are not saved");
+  }
   core.options.write_through = config;
   return {};
 }

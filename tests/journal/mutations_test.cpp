@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <random>
+
 #include "../codec/damage.h"
+#include "base/byte_writer.h"
 #include "model_world.h"
 #include "support/allocation_watch.h"
 #include "support/bytes_text.h"
@@ -68,7 +71,32 @@ TickMutations large() {
   tick.removals = more.removals;
   tick.moves = more.moves;
   tick.globals = more.globals;
+  tick.entity_images = {{make_entity(5, 0), true, ChunkPos(3, -2), bytes("was")},
+                        {make_entity(6, 0), true, std::nullopt, {}},
+                        {make_entity(7, 1), false, std::nullopt, {}}};
+  tick.player_images = {{"ann", bytes("poorer")}, {"bob", std::nullopt}};
+  tick.global_images = {{"weather", bytes("sun")}};
   return tick;
+}
+
+// Entities far apart, and short runs of values that are alike.
+TickMutations scattered(std::uint64_t seed, std::size_t count, unsigned gap_bits) {
+  std::mt19937_64 random(seed);
+  TickRecorder recorder;
+  for (ComponentId component = 1; component <= 3; ++component) {
+    std::uint64_t index = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      index += random() % (std::uint64_t{1} << gap_bits) + (i == 0 ? 0 : 1);
+      if (index > 0xffff'ffff) break;
+      const std::uint64_t value = random() % (component == 3 ? ~std::uint64_t{0} : 300);
+      ByteWriter out;
+      out.u64_le(value);
+      recorder.insert(make_entity(static_cast<std::uint32_t>(index), 0), component, out.take());
+    }
+    // Fewer in each.
+    count = count / 3 + 1;
+  }
+  return recorder.take();
 }
 
 void expect_corruption(std::string_view digits, std::string_view why) {
@@ -84,6 +112,29 @@ TEST(Mutations, TheExampleOfThePage) {
   EXPECT_EQ(*decode_mutations(example), sample());
 }
 
+TEST(Mutations, ManyEntitiesAreBits) {
+  TickRecorder recorder;
+  for (std::uint32_t i = 1; i <= 8; ++i) recorder.insert(make_entity(40 * i, 0), 1, bytes("a"));
+  const TickMutations tick = recorder.take();
+  const Bytes example = test::example_of(kPage, "Many entities");
+  EXPECT_EQ(to_hex(*encode_mutations(tick)), to_hex(example));
+  EXPECT_EQ(*decode_mutations(example), tick);
+}
+
+// Logs of before have it, and keep it.
+TEST(Mutations, Version1IsRead) {
+  Buffer first = test::example_of(kPage, "A tick").clone();
+  first.data()[0] = std::byte{1};
+  EXPECT_EQ(*decode_mutations(std::move(first).freeze()), sample()) << "short lists are the same";
+  TickRecorder recorder;
+  for (std::uint32_t i = 1; i <= 8; ++i) recorder.insert(make_entity(40 * i, 0), 1, bytes("a"));
+  EXPECT_EQ(*decode_mutations(hex("01 06 01 01 08 2828282828282828 01 02 6161616161616161")),
+            recorder.take());
+  for (std::uint32_t i = 1; i <= 16; ++i) recorder.insert(make_entity(40 * i, 0), 1, bytes("a"));
+  EXPECT_EQ(*decode_mutations(hex("01 06 01 01 10 28282828282828282828282828282828 01 02 01 61")),
+            recorder.take());
+}
+
 TEST(Mutations, AOneCellEditIsSmall) {
   const Bytes encoded = *encode_mutations(one_cell());
   EXPECT_EQ(to_hex(encoded), to_hex(test::example_of(kPage, "A one-cell edit")));
@@ -96,7 +147,8 @@ TEST(Mutations, AOneCellEditIsSmall) {
 }
 
 TEST(Mutations, ATickWithoutMutationsIsItsVersion) {
-  EXPECT_EQ(to_hex(*encode_mutations({})), "01");
+  EXPECT_EQ(to_hex(*encode_mutations({})), "02");
+  EXPECT_TRUE(decode_mutations(hex("02"))->empty());
   EXPECT_TRUE(decode_mutations(hex("01"))->empty());
 }
 
@@ -126,6 +178,27 @@ RC_GTEST_PROP(Mutations, WhatIsEncodedIsDecoded, (std::uint64_t seed)) {
   }
 }
 
+RC_GTEST_PROP(Mutations, EntitiesFarApartComeBack, (std::uint64_t seed)) {
+  for (const unsigned gap_bits : {0u, 3u, 5u, 6u, 8u, 13u, 20u, 27u, 31u}) {
+    const TickMutations tick = scattered(seed, 1 + seed % 300, gap_bits);
+    const Bytes encoded = encode_mutations(tick).value();
+    const TickMutations back = decode_mutations(encoded).value();
+    RC_ASSERT(back == tick);
+    RC_ASSERT(encode_mutations(back).value() == encoded);
+  }
+}
+
+// One far from the others would make bits of all of them.
+TEST(Mutations, OneFarEntityDoesNotBlowUpTheOthers) {
+  TickRecorder recorder;
+  for (std::uint32_t i = 0; i < 100; ++i) recorder.despawn(make_entity(i, 0));
+  recorder.despawn(make_entity(0xffff'ffff, 0));
+  const TickMutations tick = recorder.take();
+  const Bytes encoded = *encode_mutations(tick);
+  EXPECT_LE(encoded.size(), 120u);
+  EXPECT_EQ(*decode_mutations(encoded), tick);
+}
+
 TEST(Mutations, WhatIsOutOfOrderIsNotEncoded) {
   const auto expect_refused = [](const TickMutations& tick) {
     const auto encoded = encode_mutations(tick);
@@ -143,6 +216,12 @@ TEST(Mutations, WhatIsOutOfOrderIsNotEncoded) {
   expect_refused({.moves = {{b, {}, 0}, {a, {}, 0}}});
   expect_refused({.singletons = {{2, {}, 0}, {2, {}, 0}}});
   expect_refused({.images = {{ChunkPos(2), {}}, {ChunkPos(1), {}}}});
+  expect_refused(
+      {.entity_images = {{make_entity(2, 0), true, {}, {}}, {make_entity(1, 0), true, {}, {}}}});
+  expect_refused({.entity_images = {{make_entity(2, 0), false, ChunkPos(1), {}}}});
+  expect_refused({.entity_images = {{make_entity(2, 0), false, {}, bytes("x")}}});
+  expect_refused({.player_images = {{"b", {}}, {"a", {}}}});
+  expect_refused({.global_images = {{"", {}}}});
   expect_refused({.puts = {{ChunkPos(1), {}, 0}, {ChunkPos(1), {}, 0}}});
   expect_refused({.edits = {{ChunkPos(2), {}, 0}, {ChunkPos(1), {}, 0}}});
   expect_refused({.players = {{"b", {}, 0}, {"a", {}, 0}}});
@@ -159,9 +238,11 @@ TEST(Mutations, WhatIsOutOfOrderIsNotEncoded) {
 TEST(Mutations, EveryRuleOfTheFormatIsChecked) {
   expect_corruption("", "short read");
   expect_corruption("00", "no version");
-  EXPECT_EQ(decode_mutations(hex("02")).error().code(), ErrorCode::unsupported);
+  EXPECT_EQ(decode_mutations(hex("03")).error().code(), ErrorCode::unsupported);
   expect_corruption("01 00", "do not rise");
-  expect_corruption("01 0e", "unknown section");
+  expect_corruption("01 11", "unknown section");
+  expect_corruption("01 8e 01 04 01 01 01", "authors where there are none");
+  expect_corruption("01 0e 01 04 01 03 00 02 04 01", "was not there");
   expect_corruption("01 02 00", "a list of nothing");
   expect_corruption("01 02 01 04 03 02 01 04 03", "do not rise");
   expect_corruption("01 02 02 04 00 01", "entities that do not rise");
@@ -190,8 +271,33 @@ TEST(Mutations, EveryRuleOfTheFormatIsChecked) {
   expect_corruption("01 0c 02 01 62 01 61 01", "names that do not rise");
 }
 
+TEST(Mutations, EveryRuleOfPackedListsIsChecked) {
+  expect_corruption("02 02 00", "a list of nothing");
+  expect_corruption("02 02 02 04 00 01", "entities that do not rise");
+  const std::string_view gaps = "a1 50 28 14 0a 85 42";
+  const auto despawns = [](std::string_view rest) { return "02 02 08 " + std::string(rest); };
+  EXPECT_TRUE(decode_mutations(hex(despawns("05" + std::string(gaps) + "01"))).ok());
+  expect_corruption(despawns("05" + std::string(gaps)), "short varint");
+  expect_corruption(despawns("00 2828282828282828 01"), "gaps in another spelling");
+  expect_corruption(despawns("04" + std::string(gaps) + "01"), "gaps of no width");
+  expect_corruption(despawns("20" + std::string(gaps) + "01"), "gaps of no width");
+  expect_corruption(despawns("06" + std::string(gaps) + "01"), "gaps in another spelling");
+  // More ones than there are indexes, and than there are bytes.
+  expect_corruption(despawns("1f ffffffffffffffff 01"), "an index above its limit");
+  expect_corruption(despawns("05 ffffffffffffffff"), "short read");
+  // Bits behind the last gap: 7 gaps of 40 and one of 8 take 55 bits.
+  EXPECT_TRUE(decode_mutations(hex(despawns("05 a1 50 28 14 0a 85 10 01"))).ok());
+  expect_corruption(despawns("05 a1 50 28 14 0a 85 90 01"), "bits behind the last gap");
+  // Short runs in planes, or not.
+  expect_corruption("02 06 01 01 04 01010101 01 02 00 61616161", "not in planes");
+  expect_corruption("02 06 01 01 04 01010101 01 02 02 61616161", "planes or not");
+  expect_corruption("02 06 01 01 04 01010101 01 02 01 00 61626364", "planes in vain");
+  EXPECT_TRUE(decode_mutations(hex("02 06 01 01 04 01010101 01 02 00 61626364")).ok());
+  EXPECT_TRUE(decode_mutations(hex("02 06 01 01 04 01010101 01 02 01 01 61")).ok());
+}
+
 TEST(Mutations, EveryTruncationIsAnErrorOrAShorterTick) {
-  for (const TickMutations& tick : {sample(), large()}) {
+  for (const TickMutations& tick : {sample(), large(), scattered(1, 40, 8)}) {
     test::for_every_prefix(*encode_mutations(tick), [](const Bytes& cut) {
       // Between two sections a prefix is a tick. The log's checksum is what knows better.
       const auto decoded = decode_mutations(cut);
@@ -201,7 +307,7 @@ TEST(Mutations, EveryTruncationIsAnErrorOrAShorterTick) {
 }
 
 TEST(Mutations, ABitFlipIsAnErrorOrAnotherTick) {
-  for (const TickMutations& tick : {sample(), large()}) {
+  for (const TickMutations& tick : {sample(), large(), scattered(1, 40, 8)}) {
     test::for_every_bit_flip(*encode_mutations(tick), [](const Bytes& flipped) {
       const test::AllocationWatch watch;
       const auto decoded = decode_mutations(flipped);
@@ -216,13 +322,15 @@ TEST(Mutations, ABitFlipIsAnErrorOrAnotherTick) {
 TEST(Mutations, HostileCountsAllocateNothing) {
   for (const std::string_view section :
        {"01", "02", "03", "04", "07", "08", "09", "0a", "0b", "0c", "0d", "05 01 01", "06 01 01"}) {
-    const Bytes data = hex("01" + std::string(section) + "ffffffff03 00 00 00 00");
-    const test::AllocationWatch watch;
-    const auto decoded = decode_mutations(data);
-    ASSERT_FALSE(decoded.ok()) << section;
-    EXPECT_NE(decoded.error().message().find("count larger"), std::string::npos)
-        << decoded.error().message();
-    EXPECT_LE(watch.peak_size(), 1'000u);
+    for (const std::string version : {"01", "02"}) {
+      const Bytes data = hex(version + std::string(section) + "ffffffff03 00 00 00 00");
+      const test::AllocationWatch watch;
+      const auto decoded = decode_mutations(data);
+      ASSERT_FALSE(decoded.ok()) << section;
+      EXPECT_NE(decoded.error().message().find("count larger"), std::string::npos)
+          << decoded.error().message();
+      EXPECT_LE(watch.peak_size(), 1'000u);
+    }
   }
 }
 

@@ -199,11 +199,32 @@ expect 0 "*40 chunks*" "" "$varve" convert large large_copy --to nebula
 expect 0 "$(<digest)" "" "$varve" digest large_copy
 [[ ! -e large_copy.unfinished-convert ]] || { echo "an unfinished convert was left behind"; exit 1; }
 
+# --- The past -----------------------------------------------------------------------------
+
+"$build_dir/tests/tool/make_arena" arena
+expect 3 "" "there is no save at absent" "$varve" log absent
+expect 3 "" "has no journal" "$varve" log copy
+expect 3 "" "has no journal" "$varve" rollback copy --to 0
+expect 3 "" "the latest is 5" "$varve" diff arena --from 1 --to 6
+expect 1 $'entity:17\t3\tnone' "" "$varve" diff arena --from 4 --to 5
+expect 0 "" "" "$varve" rollback arena --to 5
+mv arena.journal moved
+expect 3 "" "there is no journal at arena.journal" "$varve" log arena
+mv moved arena.journal
+"$build_dir/tests/tool/make_arena" other
+mv arena.journal moved
+cp -r other.journal arena.journal
+expect 3 "" "belongs to another save" "$varve" log arena
+rm -r arena.journal
+mv moved arena.journal
+expect 0 "*5	1 entity	bo*" "" "$varve" log arena
+
 # --- The manual -------------------------------------------------------------------------
 
 # Every command in a ```console block of docs/tool.md prints what stands below it.
 mkdir manual
 cd manual
+"$build_dir/tests/tool/make_arena" arena
 PATH=$build_dir:$PATH
 command= expected= count=0
 check_command() {

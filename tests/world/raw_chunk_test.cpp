@@ -46,6 +46,45 @@ TEST(RawChunk, OnlyARealChangeMarksIt) {
   EXPECT_EQ(to_hex(chunk.view()), "77119933");
 }
 
+TEST(RawChunk, SettersSayTheirEditsToWhoeverWantsThem) {
+  const ChunkRef ref = chunk_of("00112233");
+  RawChunk& chunk = writable(ref);
+  std::vector<Bytes> edits;
+  ChunkAccess::begin_edits(chunk, &edits);
+  EXPECT_TRUE(chunk.set(1, hex("1122")).ok()) << "nothing changes";
+  EXPECT_TRUE(chunk.set(1, hex("aabb")).ok());
+  EXPECT_TRUE(chunk.set(0, chunk.view().subspan(1, 3)).ok()) << "a part of itself";
+  EXPECT_TRUE(*chunk.apply(RawChunk::edit_of(3, hex("77"))));
+  EXPECT_FALSE(ChunkAccess::end_edits(chunk)) << "they say everything";
+  EXPECT_TRUE(chunk.set(0, hex("ff")).ok());
+
+  const ChunkRef again = chunk_of("00112233");
+  for (const Bytes& edit : edits) EXPECT_TRUE(*writable(again).apply(edit));
+  EXPECT_EQ(edits.size(), 3u);
+  EXPECT_EQ(to_hex(writable(again).view()), "aabb3377");
+  EXPECT_TRUE(ChunkAccess::take_changed(chunk));
+}
+
+TEST(RawChunk, ACellIsAnyPartOfIt) {
+  const ChunkRef ref = chunk_of("00112233");
+  const auto type = raw_chunks();
+  EXPECT_EQ(to_hex(RawChunk::cell_of(0x102, 3)), "0201000003000000");
+  EXPECT_EQ(to_hex(*ref->read_cell(RawChunk::cell_of(1, 2))), "1122");
+  EXPECT_EQ(to_hex(*ref->read_cell(RawChunk::cell_of(4, 0))), "");
+  EXPECT_EQ(ref->read_cell(RawChunk::cell_of(3, 2)).error().code(), ErrorCode::not_found);
+  EXPECT_EQ(ref->read_cell(RawChunk::cell_of(~0u, ~0u)).error().code(), ErrorCode::not_found);
+  EXPECT_EQ(ref->read_cell(hex("00000000")).error().code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(ref->read_cell(hex("000000000100000000")).error().code(), ErrorCode::invalid_argument);
+
+  const auto cells = type->cells_of(RawChunk::edit_of(2, hex("aabb")));
+  ASSERT_TRUE(cells.ok());
+  ASSERT_EQ(cells->size(), 1u);
+  EXPECT_EQ((*cells)[0], RawChunk::cell_of(2, 2));
+  EXPECT_EQ(*type->cell_edit((*cells)[0], hex("cdef")), RawChunk::edit_of(2, hex("cdef")));
+  EXPECT_EQ(type->cell_edit((*cells)[0], hex("cd")).error().code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(type->cells_of(hex("000000")).error().code(), ErrorCode::invalid_argument);
+}
+
 TEST(RawChunk, AnEditPastTheEndChangesNothing) {
   const ChunkRef ref = chunk_of("00112233");
   RawChunk& chunk = writable(ref);

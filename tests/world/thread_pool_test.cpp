@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <latch>
 #include <limits>
@@ -144,6 +145,20 @@ TEST(ThreadPool, RunAllUsesItsThreadsAndTheCallers) {
   // Each of three calls waits for the others, so that they need three threads.
   std::latch all_there(3);
   pool.run_all(3, [&](std::size_t) { all_there.arrive_and_wait(); });
+}
+
+// What was quick the last time is begun without waking anybody. The calls behind one that is not
+// need two threads, and would wait for ever if none was woken then.
+TEST(ThreadPool, RunAllWakesThreadsForCallsThatTurnOutSlow) {
+  ThreadPool pool("test", 1);
+  for (int i = 0; i < 3; ++i) pool.run_all(4, [](std::size_t) {});
+  std::latch both_there(2);
+  pool.run_all(3, [&](std::size_t index) {
+    if (index != 0) return both_there.arrive_and_wait();
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+    while (std::chrono::steady_clock::now() < until) {
+    }
+  });
 }
 
 TEST(ThreadPool, RunAllDoesNotWaitForBusyThreads) {

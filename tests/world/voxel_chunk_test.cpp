@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <random>
 #include <string>
@@ -97,6 +98,44 @@ TEST(VoxelChunk, OfTwoAssignmentsOfACellTheLaterCounts) {
   EXPECT_EQ(chunk.get(cell_at(7)), 2);
   EXPECT_EQ(chunk.get(cell_at(32'767)), 5);
   EXPECT_FALSE(chunk.would_change(forth));
+}
+
+TEST(VoxelChunk, SettersSayTheirEditsToWhoeverWantsThem) {
+  const ChunkRef ref = chunk_of(3);
+  VoxelChunk& chunk = writable(ref);
+  std::vector<Bytes> edits;
+  ChunkAccess::begin_edits(chunk, &edits);
+  EXPECT_FALSE(*chunk.set({4, 5, 6}, 3));
+  EXPECT_TRUE(*chunk.set({1, 2, 3}, 7));
+  EXPECT_TRUE(*chunk.apply(joined({{7, 1}, {9, 2}})));
+  EXPECT_FALSE(ChunkAccess::end_edits(chunk)) << "they say everything";
+  EXPECT_TRUE(*chunk.set({1, 2, 3}, 8));
+  ASSERT_EQ(edits.size(), 2u);
+  EXPECT_EQ(to_hex(edits[0]), "410c0700");
+  EXPECT_EQ(edits[1], joined({{7, 1}, {9, 2}}));
+}
+
+TEST(VoxelChunk, ACellIsAnIndexAndItsValueAType) {
+  const ChunkRef ref = chunk_of(3);
+  const auto type = voxel_chunks();
+  EXPECT_TRUE(*writable(ref).set({1, 2, 3}, 0x1234));
+  EXPECT_EQ(to_hex(VoxelChunk::cell_of({1, 2, 3})), "410c");
+  EXPECT_EQ(to_hex(*ref->read_cell(hex("410c"))), "3412");
+  EXPECT_EQ(to_hex(*ref->read_cell(VoxelChunk::cell_of({31, 31, 31}))), "0300");
+  for (const Bytes& cell :
+       {Bytes(), hex("00"), hex("0080"), hex("000000"), VoxelChunk::cell_of({32, 0, 0})}) {
+    EXPECT_EQ(ref->read_cell(cell).error().code(), ErrorCode::invalid_argument) << to_hex(cell);
+    EXPECT_EQ(type->cell_edit(cell, hex("0100")).error().code(), ErrorCode::invalid_argument);
+  }
+  auto cells = type->cells_of(joined({{7, 1}, {32'767, 2}, {7, 3}}));
+  ASSERT_TRUE(cells.ok());
+  std::ranges::sort(*cells, {}, [](const Bytes& cell) { return to_hex(cell); });
+  ASSERT_EQ(cells->size(), 2u) << "each once";
+  EXPECT_EQ(to_hex((*cells)[0]), "0700");
+  EXPECT_EQ(to_hex((*cells)[1]), "ff7f");
+  EXPECT_EQ(to_hex(*type->cell_edit(hex("410c"), hex("0700"))), "410c0700");
+  EXPECT_EQ(type->cell_edit(hex("410c"), hex("07")).error().code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(type->cells_of(hex("0080")).error().code(), ErrorCode::invalid_argument);
 }
 
 TEST(VoxelChunk, ABadEditChangesNothing) {

@@ -8,9 +8,11 @@
 #include "base/try.h"
 
 namespace varve::log {
+namespace {
 
-Result<std::optional<Batch>> read_batch(const File& file, std::uint64_t file_size,
-                                        std::uint64_t offset, std::uint64_t salt) {
+Result<std::optional<Batch>> read_within(const File& file, std::uint64_t file_size,
+                                         std::uint64_t offset, std::uint64_t salt,
+                                         FindBudget* budget) {
   if (offset >= file_size) return std::nullopt;
   const std::uint64_t room = file_size - offset;
   Buffer head(static_cast<std::size_t>(std::min<std::uint64_t>(room, kBlockSize)));
@@ -21,6 +23,7 @@ Result<std::optional<Batch>> read_batch(const File& file, std::uint64_t file_siz
   // The header's size fits into the file, so this is no larger than what is there.
   const std::size_t head_size = kBatchHeaderSize + header->directory_size;
   if (head_size > got) {
+    if (budget != nullptr && !budget->take(head_size)) return std::nullopt;
     head.resize(head_size);
     VARVE_ASSIGN(const std::size_t more, file.read_at(offset + got, head.span().subspan(got)));
     if (got + more < head_size) return std::nullopt;
@@ -34,10 +37,18 @@ Result<std::optional<Batch>> read_batch(const File& file, std::uint64_t file_siz
   return batch;
 }
 
-Result<std::optional<Batch>> find_batch(const File& file, std::uint64_t file_size,
+}  // namespace
+
+Result<std::optional<Batch>> read_batch(const File& file, std::uint64_t file_size,
                                         std::uint64_t offset, std::uint64_t salt) {
+  return read_within(file, file_size, offset, salt, nullptr);
+}
+
+Result<std::optional<Batch>> find_batch(const File& file, std::uint64_t file_size,
+                                        std::uint64_t offset, std::uint64_t salt,
+                                        FindBudget& budget) {
   for (; offset < file_size; offset += kBlockSize) {
-    VARVE_ASSIGN(std::optional<Batch> batch, read_batch(file, file_size, offset, salt));
+    VARVE_ASSIGN(std::optional<Batch> batch, read_within(file, file_size, offset, salt, &budget));
     if (batch) return batch;
   }
   return std::nullopt;

@@ -45,6 +45,13 @@ Result<std::optional<Checkpoint>> load_checkpoint(const SegmentFiles& files) {
   if (!file) return file.error();
   // A place in it takes ten bytes at least: no index that fits into memory has more.
   constexpr std::uint64_t kSizeMax = std::uint64_t{1} << 36;
+  // Before memory is asked for: what has the name may be anything.
+  std::byte start[kCheckpointStartSize];
+  VARVE_ASSIGN(const std::size_t got, (*file)->read_at(0, start));
+  VARVE_ASSIGN(const std::uint64_t size, (*file)->size());
+  if (const Status checked = check_checkpoint_start({start, got}, size); !checked) {
+    return checked.error().with_context(path);
+  }
   VARVE_ASSIGN(const Bytes contents, (*file)->read_all(kSizeMax));
   auto checkpoint = decode(contents);
   if (!checkpoint) return checkpoint.error().with_context(path);

@@ -64,7 +64,7 @@ CheckpointHead Checkpointer::head_of(const LogWriter::Tail& tail, std::uint64_t 
                             .salt = segment->salt,
                             .kind = segment->kind,
                             .slot = segment->slot,
-                            .used_end = segment->used_end,
+                            .used_end = std::min(segment->used_end, segment->durable_end_max),
                             .first_sequence = segment->first_sequence,
                             .punched_size = segment->punched_size,
                             .erasure_size = segment->erasure_size};

@@ -33,14 +33,25 @@ class LogBackend final : public Backend {
 
   Status open();
 
-  std::uint64_t sequence() const override { return is_closed_ ? 0 : state_.sequence(); }
+  std::uint64_t sequence() const override {
+    if (is_closed_) return 0;
+    // Nobody knows of a batch that may be lost.
+    if (!settle()) return writer_->durable_sequence();
+    return state_.sequence();
+  }
   Result<std::optional<Bytes>> get(ByteView key) const override {
     VARVE_TRY(check_open());
-    return or_out_of_memory([&] { return state_.get(key, std::nullopt); });
+    return or_out_of_memory([&]() -> Result<std::optional<Bytes>> {
+      VARVE_TRY(settle_for(key));
+      return state_.get(key, std::nullopt);
+    });
   }
   Result<std::optional<Bytes>> get_raw(ByteView key, std::uint64_t size_max) const override {
     VARVE_TRY(check_open());
-    return or_out_of_memory([&] { return state_.get_raw(key, size_max, std::nullopt); });
+    return or_out_of_memory([&]() -> Result<std::optional<Bytes>> {
+      VARVE_TRY(settle_for(key));
+      return state_.get_raw(key, size_max, std::nullopt);
+    });
   }
   std::vector<Result<std::optional<Bytes>>> multi_get(
       const std::vector<Bytes>& keys) const override {
@@ -49,11 +60,18 @@ class LogBackend final : public Backend {
         return std::vector<Result<std::optional<Bytes>>>(keys.size(),
                                                          closed_error(options_.traits));
       }
+      // All of them are of one moment, so that a batch in doubt concerns all or none.
+      for (const Bytes& key : keys) {
+        if (const Status settled = settle_for(key); !settled) {
+          return std::vector<Result<std::optional<Bytes>>>(keys.size(), settled.error());
+        }
+      }
       return state_.multi_get(keys, std::nullopt);
     });
   }
   Result<RangePage> range(const RangeQuery& query) const override {
     VARVE_TRY(check_open());
+    VARVE_TRY(settle());
     return or_out_of_memory([&] { return state_.range(query, std::nullopt); });
   }
 
@@ -61,7 +79,9 @@ class LogBackend final : public Backend {
   BackendReport open_report() const override { return report_; }
   BackendStats stats() const override {
     if (is_closed_) return {};
+    const Status settled = settle();
     BackendStats stats = state_.stats();
+    if (!settled) stats.sequence = writer_->durable_sequence();
     // The writer is ahead of what readers see for a moment.
     stats.durable_sequence = std::min(writer_->durable_sequence(), stats.sequence);
     stats.stored_size += writer_->spare_size();
@@ -83,6 +103,7 @@ class LogBackend final : public Backend {
   }
   Result<std::unique_ptr<ReadView>> snapshot() const override {
     VARVE_TRY(check_open());
+    VARVE_TRY(settle());
     return or_out_of_memory([&]() -> Result<std::unique_ptr<ReadView>> {
       return std::make_unique<LogSnapshot>(state_, nullptr);
     });
@@ -90,6 +111,7 @@ class LogBackend final : public Backend {
   Status refresh() override { return check_open(); }
   Result<std::vector<Error>> verify() const override {
     VARVE_TRY(check_open());
+    VARVE_TRY(settle());
     return or_out_of_memory([&] { return state_.verify(); });
   }
   Status close() override;
@@ -98,6 +120,14 @@ class LogBackend final : public Backend {
   Status check_open() const {
     if (is_closed_) return closed_error(options_.traits);
     return {};
+  }
+  // What a crash left in doubt is made durable before anybody is shown it.
+  Status settle() const {
+    if (writer_->is_settled()) return {};
+    return or_out_of_memory([&] { return writer_->settle(); });
+  }
+  Status settle_for(ByteView key) const {
+    return writer_->may_be_lost(key) ? writer_->settle() : Status();
   }
   Status make_folder();
   Status create();
@@ -185,6 +215,7 @@ Status LogBackend::open() {
   upkeep_->start(*recovered);
   // Made from the segments once, not again the next time. If it fails, upkeep tries on.
   if (recovered->generation == 0) (void)upkeep_->write_checkpoint();
+  if (!writer_->is_settled()) upkeep_->settle_soon();
   return {};
 }
 
@@ -197,6 +228,7 @@ Status LogBackend::close() {
     if (writer_->written_since_checkpoint().batch_count > options_.close_batch_count_max) {
       (void)upkeep_->write_checkpoint();
     }
+    writer_->cut_sealed();
     Status closed = writer_->close();
     lock_.reset();
     return closed;

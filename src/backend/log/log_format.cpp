@@ -258,6 +258,21 @@ Bytes encode_checkpoint_head(const CheckpointHead& head) {
   return w.take();
 }
 
+Status check_checkpoint_start(ByteView start, std::uint64_t file_size) {
+  ByteReader r(start);
+  r.expect(kCheckpointMagic);
+  const std::uint32_t version = r.u32_le();
+  r.skip(4 + 8 * sizeof(std::uint64_t));
+  const std::uint64_t head_size = r.u64_le();
+  const std::uint64_t image_size = r.u64_le();
+  VARVE_TRY(r.status("checkpoint"));
+  // Those of another version stand elsewhere; its checksum tells what to say of it.
+  if (version != kFormatVersion) return {};
+  if (head_size <= file_size && image_size == file_size - head_size) return {};
+  return corruption(fmt::format("checkpoint: {} bytes, but its head takes {} and its image {}",
+                                file_size, head_size, image_size));
+}
+
 Result<CheckpointHead> decode_checkpoint_head(ByteView file) {
   constexpr std::string_view kWhat = "checkpoint";
   ByteReader r(file);

@@ -183,6 +183,9 @@ inline constexpr std::size_t kImagePieceSize = std::size_t{1} << 20;
 std::uint64_t image_checksum(ByteView image) noexcept;
 // With zeros up to `head_size`; larger than that if it does not fit.
 Bytes encode_checkpoint_head(const CheckpointHead& head);
+// Whether a file of this size that starts so may be one.
+inline constexpr std::size_t kCheckpointStartSize = 104;
+Status check_checkpoint_start(ByteView start, std::uint64_t file_size);
 // `file` is all of it.
 Result<CheckpointHead> decode_checkpoint_head(ByteView file);
 

@@ -159,9 +159,15 @@ Result<std::vector<SegmentRef>> Recovery::segments_behind(const CheckpointHead& 
 }
 
 void Recovery::add_moved(const SegmentRef& segment) {
+  FindBudget budget(segment->file_size);
   for (std::uint64_t offset = kBlockSize; offset < segment->file_size;) {
-    auto batch = find_batch(*segment->file, segment->file_size, offset, segment->salt);
+    auto batch = find_batch(*segment->file, segment->file_size, offset, segment->salt, budget);
     if (!batch) return problem(batch.error());
+    if (!*batch && budget.is_spent()) {
+      problem(corruption(segment->file->path() +
+                         ": what its headers claim is more than it has room for, and what is not "
+                         "in one block was passed over"));
+    }
     if (!*batch) return;
     for (const DirectoryEntry& entry : (*batch)->entries) {
       if (entry.erases) segment->erasure_size += erasure_cost(entry);

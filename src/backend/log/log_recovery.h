@@ -42,6 +42,7 @@ struct Recovered {
   // Where in it the first batch begins that may be lost; its end if there is none.
   std::uint64_t unsure_offset = 0;
   std::uint64_t unsure_count = 0;
+  bool unsure_erases = false;
   // They lie where the file was durable before them, so that their bytes are all that may be lost.
   bool unsure_in_place = false;
   std::uint64_t active_durable_size = 0;

@@ -7,7 +7,7 @@
 namespace varve::log {
 
 Result<std::optional<Batch>> LogWalk::next(const Segment& segment, std::uint64_t offset,
-                                           std::uint64_t chain, bool is_first) {
+                                           std::uint64_t chain, bool is_first, FindBudget& budget) {
   VARVE_ASSIGN(std::optional<Batch> batch,
                read_batch(*segment.file, segment.file_size, offset, segment.salt));
   if (batch && batch->header.chain == chain) return batch;
@@ -16,7 +16,9 @@ Result<std::optional<Batch>> LogWalk::next(const Segment& segment, std::uint64_t
   // of a tail that was given up does not.
   const std::uint64_t wanted = read_sequence_ + 1;
   for (offset += kBlockSize; offset < segment.file_size;) {
-    VARVE_ASSIGN(batch, find_batch(*segment.file, segment.file_size, offset, segment.salt));
+    VARVE_ASSIGN(batch, find_batch(*segment.file, segment.file_size, offset, segment.salt, budget));
+    // What was passed over for its cost is said to be missing.
+    if (!batch && budget.is_spent()) ++gap_count_;
     if (!batch) return std::nullopt;
     // Which number the first one of a segment had cannot be told: those before it may be gone.
     const std::uint64_t missing = is_first ? batch->header.first_sequence - 1 : wanted;
@@ -41,8 +43,9 @@ Result<bool> LogWalk::has_torn_batch(const Segment& segment, std::uint64_t offse
 Result<bool> LogWalk::segment(const SegmentRef& segment, std::uint64_t offset,
                               std::uint64_t chain) {
   bool is_first = true;
+  FindBudget budget(segment->file_size);
   for (;;) {
-    VARVE_ASSIGN(std::optional<Batch> batch, next(*segment, offset, chain, is_first));
+    VARVE_ASSIGN(std::optional<Batch> batch, next(*segment, offset, chain, is_first, budget));
     if (!batch) {
       VARVE_ASSIGN(const bool is_torn, has_torn_batch(*segment, offset, chain));
       dropped_tail_ = dropped_tail_ || is_torn;
@@ -130,6 +133,7 @@ Status LogWalk::finish() {
       // Batches that may be lost lie in one segment: a new one is used only when all before it are
       // durable, and its first batch says so.
       if (unsure_count_++ == 0 || segment != last_segment_) unsure_offset_ = batch.offset;
+      unsure_erases_ = unsure_erases_ || batch.erases();
     }
     take_first();
   }

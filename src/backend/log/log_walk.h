@@ -53,12 +53,13 @@ class LogWalk {
   // Of the batches that were taken in without being known to be durable.
   std::uint64_t unsure_count() const noexcept { return unsure_count_; }
   std::uint64_t unsure_offset() const noexcept { return unsure_offset_; }
+  bool unsure_erases() const noexcept { return unsure_erases_; }
   // Batches that were durable and are damaged were passed over.
   std::uint64_t gap_count() const noexcept { return gap_count_; }
 
  private:
   Result<std::optional<Batch>> next(const Segment& segment, std::uint64_t offset,
-                                    std::uint64_t chain, bool is_first);
+                                    std::uint64_t chain, bool is_first, FindBudget& budget);
   // Whether what stands there began as the next batch.
   Result<bool> has_torn_batch(const Segment& segment, std::uint64_t offset,
                               std::uint64_t chain) const;
@@ -85,6 +86,7 @@ class LogWalk {
   std::uint64_t chain_ = 0;
   std::uint64_t unsure_count_ = 0;
   std::uint64_t unsure_offset_ = 0;
+  bool unsure_erases_ = false;
   std::uint64_t batch_count_ = 0;
   std::uint64_t size_ = 0;
   std::uint64_t gap_count_ = 0;

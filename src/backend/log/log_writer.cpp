@@ -58,8 +58,9 @@ Result<SegmentRef> LogWriter::take_spare(std::uint64_t size) {
 }
 
 void LogWriter::seal_active() {
-  // The zeros behind the last batch are of no use any more. If that fails they stay.
-  if (file_size_ > end_ && active_->file->truncate(end_)) file_size_ = end_;
+  // The zeros behind the last batch are of no use any more, but whoever writes a batch does not
+  // wait for them to go.
+  if (file_size_ > end_) uncut_.push_back(active_);
   const std::unique_lock lock(state_.mutex());
   active_->file_size = file_size_;
   active_->punched_size = std::min(active_->punched_size, file_size_);
@@ -67,6 +68,7 @@ void LogWriter::seal_active() {
 }
 
 Status LogWriter::activate(const SegmentRef& next) {
+  uncut_.reserve(uncut_.size() + 1);  // Before anything has changed.
   {
     const std::unique_lock lock(state_.mutex());
     VARVE_TRY(state_.add(next));
@@ -131,6 +133,7 @@ void LogWriter::fill_encoder(const WriteBatch& batch) {
 WriteResult LogWriter::write(const WriteBatch& batch) {
   const std::lock_guard lock(mutex_);
   VARVE_TRY(check_latch());
+  VARVE_TRY(settle_held());
   fill_encoder(batch);
   if (encoder_.count() == 0) return WriteResult(sequence_);
   BatchHeader header{.sequence = sequence_ + 1, .first_sequence = sequence_ + 1};
@@ -256,12 +259,14 @@ Status LogWriter::sync_active() {
 Status LogWriter::sync() {
   const std::lock_guard lock(mutex_);
   VARVE_TRY(check_latch());
+  VARVE_TRY(settle_held());
   return sync_active();
 }
 
 Status LogWriter::close() {
   const std::lock_guard lock(mutex_);
   VARVE_TRY(check_latch());
+  VARVE_TRY(settle_held());
   VARVE_TRY(sync_active());
   ControlRecord record = control_record();
   record.clean = true;

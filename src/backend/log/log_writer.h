@@ -5,6 +5,7 @@
 // 2. A segment is written to only when every batch in the ones before it is durable.
 // 3. A batch is shown to readers of this process when it is as durable as was asked for, and
 //    published to others when it is durable.
+//    What recovery found and may be lost is shown to nobody before it is durable.
 // 4. After a failed sync nothing more is written to that file. What it may have lost is written
 // again
 //    into the next segment; if that fails too, the writer is latched: it may be there or not, and
@@ -35,8 +36,17 @@ class LogWriter {
   LogWriter(const LogOptions& options, SegmentFiles& files, LogState& state, ControlFile control)
       : options_(options), files_(files), state_(state), control_(std::move(control)) {}
 
-  // Goes on where recovery ended. Writes again what may be lost.
+  // Goes on where recovery ended. Writes again what may be lost, unless it can be written over
+  // itself: that may wait for settle(), since whoever opens a log waits for something else.
   Status start(const Recovered& recovered);
+
+  // Makes durable what start() left. Whoever comes first does it; the others wait for them. Every
+  // call below but those about numbers does so before anything else.
+  Status settle();
+  bool is_settled() const noexcept { return !in_doubt_; }
+  // Whether what is there of `key`, or that nothing is, may still be lost. Nobody may be shown it
+  // before settle().
+  bool may_be_lost(ByteView key) const;
 
   // The batch has been checked.
   WriteResult write(const WriteBatch& batch);
@@ -63,6 +73,9 @@ class LogWriter {
   };
   Written written_since_checkpoint() const;
   void note_checkpoint(const Written& covered);
+
+  // Cuts what was made ready and not used off segments that take no more batches.
+  void cut_sealed();
 
   bool needs_spare() const;
   std::uint64_t prepared_size() const;
@@ -96,6 +109,7 @@ class LogWriter {
   // Writes what may be lost over itself and makes it durable: the same bytes, whatever of them is
   // on the disk.
   Status write_in_place();
+  Status settle_held();
   // Writes what was not durable once more. `current` is the batch that was being written.
   Status write_again(const BatchEncoder* current, std::uint64_t sequence);
   Status collect_unsure(std::vector<Batch>& batches, std::vector<Bytes>& values,
@@ -116,6 +130,7 @@ class LogWriter {
   BatchEncoder encoder_;
   SegmentRef active_;
   SegmentRef spare_;
+  std::vector<SegmentRef> uncut_;
   // As the file is; the segment's own are what readers see.
   std::uint64_t end_ = 0;
   std::uint64_t file_size_ = 0;
@@ -128,6 +143,12 @@ class LogWriter {
   std::uint64_t unsure_offset_ = 0;
   std::uint64_t unsure_count_ = 0;
   Clock::time_point unsure_since_;
+  // What recovery left: everything behind this place of this slot, and erasures if it has any.
+  // Set once, before anybody else knows the writer.
+  std::uint16_t doubt_slot_ = 0;
+  std::uint64_t doubt_offset_ = 0;
+  bool doubt_erases_ = false;
+  std::atomic<bool> in_doubt_ = false;
   // A write was withdrawn and the zeros in its place are not durable.
   bool has_withdrawn_ = false;
   Written written_;

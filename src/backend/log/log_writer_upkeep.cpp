@@ -33,7 +33,12 @@ Status LogWriter::start(const Recovered& recovered) {
     // The file may be one whose sync failed: its pages can be read, and a sync of them would
     // say that all is well, and still they are not on the disk.
     if (recovered.unsure_in_place) {
-      VARVE_TRY(write_in_place());
+      doubt_slot_ = active_->slot;
+      doubt_offset_ = unsure_offset_;
+      doubt_erases_ = recovered.unsure_erases;
+      in_doubt_ = true;
+      // Before anything else is written.
+      if (recovered.needs_new_segment) VARVE_TRY(settle_held());
     } else {
       VARVE_TRY(write_again(nullptr, sequence_));
     }
@@ -50,6 +55,30 @@ Status LogWriter::start(const Recovered& recovered) {
   // What was published before may say more than is left of a damaged log.
   if (recovered.active_is_damaged) return control_.sync();
   return {};
+}
+
+Status LogWriter::settle() {
+  if (!in_doubt_) return {};
+  const std::lock_guard lock(mutex_);
+  return settle_held();
+}
+
+Status LogWriter::settle_held() {
+  if (!in_doubt_) return {};
+  // Tried once: a file whose sync failed is not to be believed.
+  VARVE_TRY(check_latch());
+  if (Status written = write_in_place(); !written) return latch(written.error());
+  in_doubt_ = false;
+  publish();
+  return {};
+}
+
+bool LogWriter::may_be_lost(ByteView key) const {
+  if (!in_doubt_) return false;
+  const std::shared_lock lock(state_.mutex());
+  const std::optional<Location> location = state_.index().find(key);
+  if (!location) return doubt_erases_;
+  return location->slot == doubt_slot_ && location->offset() >= doubt_offset_;
 }
 
 Status LogWriter::cut_tail() {
@@ -117,7 +146,13 @@ Status LogWriter::write_again(const BatchEncoder* current, std::uint64_t sequenc
                      .again = true};
   // Encoded first: if memory runs out here, nothing has changed.
   const ByteView bytes = again.encode(header, next->salt, next->used_end);
+  const SegmentRef before = active_;
+  const std::uint64_t durable_end = unsure_count_ != 0 ? unsure_offset_ : end_;
   VARVE_TRY(activate(next));
+  {
+    const std::unique_lock lock(state_.mutex());
+    before->durable_end_max = durable_end;
+  }
   VARVE_TRY(active_->file->write_at(end_, bytes));
   file_size_ = std::max(file_size_, end_ + bytes.size());
   VARVE_TRY(active_->file->sync_data());
@@ -135,9 +170,30 @@ Status LogWriter::write_again(const BatchEncoder* current, std::uint64_t sequenc
   return {};
 }
 
+void LogWriter::cut_sealed() {
+  std::vector<SegmentRef> uncut;
+  {
+    const std::lock_guard lock(mutex_);
+    uncut.swap(uncut_);
+  }
+  for (const SegmentRef& segment : uncut) {
+    std::uint64_t end = 0;
+    {
+      const std::shared_lock lock(state_.mutex());
+      end = segment->used_end;
+    }
+    // If that fails the zeros stay.
+    if (!segment->file->truncate(end)) continue;
+    const std::unique_lock lock(state_.mutex());
+    segment->file_size = end;
+    segment->punched_size = std::min(segment->punched_size, end);
+  }
+}
+
 Result<LogWriter::Tail> LogWriter::durable_tail() {
   const std::lock_guard lock(mutex_);
   VARVE_TRY(check_latch());
+  VARVE_TRY(settle_held());
   VARVE_TRY(sync_active());
   return Tail{.sequence = sequence_, .segment_id = active_->id, .offset = end_, .chain = chain_};
 }
@@ -173,6 +229,7 @@ std::uint64_t LogWriter::spare_size() const {
 
 Status LogWriter::publish_horizon() {
   const std::lock_guard lock(mutex_);
+  VARVE_TRY(settle_held());
   horizon_ = durable_sequence_;
   return control_.publish(control_record());
 }

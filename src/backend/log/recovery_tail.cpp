@@ -65,6 +65,7 @@ void Recovery::note_end(const LogWalk& log) {
   out_.durable_sequence = log.durable_sequence();
   out_.unsure_count = log.unsure_count();
   out_.unsure_offset = log.unsure_offset();
+  out_.unsure_erases = log.unsure_erases();
   out_.tail_batch_count = log.batch_count();
   out_.tail_size = log.size();
   // To a reader it is only a batch that is being written.
@@ -112,9 +113,10 @@ Status Recovery::sort_out_empty(const std::vector<SegmentRef>& segments) {
     if (std::find(aside.begin(), aside.end(), segment->id) != aside.end()) continue;
     if (out_.active_is_damaged) {
       // Its first batch may be the damaged one, and then the others are all that is left.
-      VARVE_ASSIGN(const auto batch,
-                   find_batch(*segment->file, segment->file_size, kBlockSize, segment->salt));
-      if (batch) {
+      FindBudget budget(segment->file_size);
+      VARVE_ASSIGN(const auto batch, find_batch(*segment->file, segment->file_size, kBlockSize,
+                                                segment->salt, budget));
+      if (batch || budget.is_spent()) {
         out_.set_aside.push_back(segment->id);
         continue;
       }

@@ -35,6 +35,9 @@ struct Segment {
 
   std::uint16_t slot = 0;
   std::uint64_t used_end = kBlockSize;  // behind its last batch
+  // What lies behind was written again elsewhere and may go with a crash: to a checkpoint the
+  // segment ends here at the latest.
+  std::uint64_t durable_end_max = ~std::uint64_t{0};
   std::uint64_t file_size = 0;
   std::uint64_t punched_size = 0;
   // What the records that live in it take: record_cost().

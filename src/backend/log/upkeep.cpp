@@ -1,5 +1,8 @@
 #include "backend/log/upkeep.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <exception>
 
@@ -22,6 +25,23 @@ constexpr auto kIdleWait = 1000ms;
 constexpr auto kCheckpointPause = 15ms;
 // After a failure, such as a full disk.
 constexpr auto kFailureWait = 200ms;
+constexpr int kNiceLevels = 10;
+
+// Of this thread: on Linux each has one of its own, whatever POSIX says about processes. Elsewhere
+// the thread runs as all others do.
+int nice_level() noexcept {
+#ifdef __linux__
+  return getpriority(PRIO_PROCESS, 0);
+#else
+  return 0;
+#endif
+}
+
+void set_nice_level([[maybe_unused]] int level) noexcept {
+#ifdef __linux__
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), level);
+#endif
+}
 
 }  // namespace
 
@@ -32,6 +52,7 @@ Upkeep::Upkeep(const LogOptions& options, SegmentFiles& files, LogState& state, 
       reclaimer_(options, files, state, writer, checkpointer_) {}
 
 void Upkeep::start(const Recovered& recovered) {
+  nice_level_ = std::min(19, nice_level() + kNiceLevels);
   checkpointer_.start(recovered.known_generation, recovered.generation != 0);
   reclaimer_.start(recovered);
 }
@@ -62,12 +83,14 @@ void Upkeep::stop() noexcept {
 Result<bool> Upkeep::step(std::uint64_t size_percent_max) {
   const std::lock_guard lock(work_mutex_);
   return or_out_of_memory([&]() -> Result<bool> {
+    VARVE_TRY(writer_.settle());
     if (const auto deadline = writer_.sync_deadline();
         deadline && *deadline <= std::chrono::steady_clock::now()) {
       VARVE_TRY(writer_.sync());
     }
     // On a full disk the first two fail, and only reclaiming can mend that. Nor does one leave the
     // rest for later: a writer that is faster than this never stops needing a segment.
+    writer_.cut_sealed();
     const bool needs_spare = writer_.needs_spare();
     Status made = needs_spare ? reclaimer_.prepare_spare() : Status();
     if (checkpointer_.is_due()) {
@@ -98,10 +121,11 @@ void Upkeep::after_write(std::uint64_t size) {
     (void)run_all(options_.user.size_percent_max);
     return;
   }
+  const bool is_first = !has_begun_.exchange(true);
   const std::uint64_t unseen_size = unseen_size_ += size;
   const bool is_seen = unseen_size < kUnseenSizeMax;
   const bool is_timed = options_.user.durability.kind == Durability::Kind::every_ms;
-  if (is_seen && !is_timed && !writer_.needs_spare()) return;
+  if (!is_first && is_seen && !is_timed && !writer_.needs_spare()) return;
   unseen_size_ = 0;
   {
     const std::lock_guard lock(wake_mutex_);
@@ -125,6 +149,11 @@ void Upkeep::wait(std::chrono::milliseconds longest) {
   is_woken_ = false;
 }
 
+void Upkeep::wait_for_a_batch() {
+  std::unique_lock lock(wake_mutex_);
+  wake_.wait(lock, [this] { return is_woken_ || is_stopping_; });
+}
+
 void Upkeep::pause(std::chrono::milliseconds time) {
   // Batches that are to be durable in time do not wait for it to be over.
   const auto until = std::chrono::steady_clock::now() + time;
@@ -140,6 +169,10 @@ void Upkeep::pause(std::chrono::milliseconds time) {
 }
 
 void Upkeep::run() noexcept {
+  set_nice_level(nice_level_);
+  // What goes wrong with it is told to whoever needs it.
+  (void)or_out_of_memory([&] { return writer_.settle(); });
+  wait_for_a_batch();
   for (;;) {
     {
       const std::lock_guard lock(wake_mutex_);

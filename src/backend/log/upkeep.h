@@ -1,7 +1,9 @@
 // What an open log needs done beside its batches: a segment ready for the next ones, checkpoints,
-// space reclaimed, batches made durable in time. On a thread of its own, which the first batch
-// starts: whoever opens a log wants to read, and nothing is due before something is written. For
-// tests, and where no thread is to be had, inside write().
+// space reclaimed, batches made durable in time. On a thread of its own, which does nothing of that
+// before the first batch: whoever opens a log wants to read, and nothing is due before something is
+// written. It runs ten nice levels behind the thread that opened the log, whichever wrote the first
+// batch: that may be the thread of a game's frames. For tests, and where no thread is to be had,
+// inside write().
 #pragma once
 
 #include <condition_variable>
@@ -21,6 +23,10 @@ class Upkeep {
   ~Upkeep() { stop(); }
 
   void start(const Recovered& recovered);
+  // Lets the thread settle what a crash left in doubt. Without one, whoever needs it does.
+  void settle_soon() noexcept {
+    if (options_.background) (void)start_thread();
+  }
   // Waits for what is under way.
   void stop() noexcept;
 
@@ -38,6 +44,7 @@ class Upkeep {
   bool start_thread() noexcept;
   void run() noexcept;
   void wait(std::chrono::milliseconds longest);
+  void wait_for_a_batch();
   // Until it stops.
   void pause(std::chrono::milliseconds time);
 
@@ -52,8 +59,10 @@ class Upkeep {
 
   std::mutex wake_mutex_;
   std::condition_variable wake_;
+  std::atomic<bool> has_begun_ = false;  // something was written
   bool is_woken_ = false;
   bool is_stopping_ = false;
+  int nice_level_ = 0;
   std::once_flag thread_once_;
   std::thread thread_;
 };

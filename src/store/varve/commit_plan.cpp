@@ -88,7 +88,7 @@ Result<bool> CommitPlan::put(const SaveKey& key, const Bytes& payload, const Chu
       has_base = true;
     }
   }
-  ByteWriter fresh;
+  ByteWriter fresh = frames_.take();
   VARVE_TRY(encoder_.encode(key, payload, has_base ? &base : nullptr, fresh));
   PayloadSources sources{.dictionaries = &tables_->dictionaries(),
                          .generators = &tables_->generators(),
@@ -101,11 +101,15 @@ Result<bool> CommitPlan::put(const SaveKey& key, const Bytes& payload, const Chu
   if (!always) {
     VARVE_ASSIGN(is_there, holds({key, fresh.view(), payload, sources}, pos != nullptr));
   }
-  if (is_there) return false;
+  if (is_there) {
+    frames_.give_back(std::move(fresh), payload.size());
+    return false;
+  }
+  Bytes frame = frames_.share(std::move(fresh), payload.size());
   if (pos != nullptr) {
-    sharing_.offer(SharingPlan::OfferKind::fresh, key, fresh.take(), batch_);
+    sharing_.offer(SharingPlan::OfferKind::fresh, key, std::move(frame), batch_);
   } else {
-    batch_.put(key, fresh.take());
+    batch_.put(key, std::move(frame));
   }
   return true;
 }

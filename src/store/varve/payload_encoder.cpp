@@ -61,22 +61,24 @@ class FrameContest {
 
   std::size_t best_size() const { return best_size_; }
 
-  // `compress` appends the body.
+  // `compress` appends the body, of `size` bytes or what it makes of them.
   template <class Compress>
-  Status enter(const PayloadInfo& info, Compress compress) {
+  Status enter(const PayloadInfo& info, std::size_t size, Compress compress) {
     const bool is_first = best_size_ == kNone;
     ByteWriter& to = is_first ? out_ : attempt_;
     if (!is_first) attempt_.clear();
+    // The head and the most a compression may take, at once.
+    if (is_first && start_ == 0) out_.reserve(kFrameHeadSizeMax + size + size / 128 + 128);
     const std::size_t from = to.size();
     begin_frame(info, to);
     VARVE_TRY(compress(to));
-    const std::size_t size = to.size() - from;
+    const std::size_t frame_size = to.size() - from;
     if (is_first) {
-      best_size_ = size;
-    } else if (size < best_size_) {
+      best_size_ = frame_size;
+    } else if (frame_size < best_size_) {
       out_.truncate(start_);
       out_.bytes(attempt_.view());
-      best_size_ = size;
+      best_size_ = frame_size;
     }
     return out_.status("payload");
   }
@@ -86,6 +88,8 @@ class FrameContest {
     const std::size_t raw_size = kRawHeadSizeMin + varint_size(payload.size()) + payload.size();
     if (best_size_ <= raw_size - gain) return {};
     out_.truncate(start_);
+    // Once, and not for the head first.
+    if (start_ == 0) out_.reserve(raw_size);
     begin_frame(info, out_);
     out_.bytes(payload);
     return out_.status("payload");
@@ -158,7 +162,7 @@ class PayloadEncoder::Choice {
     info.base_hash = xxh3(base_->payload);
     info.delta_size = delta.size();
     if (delta.size() <= kTryAllSizeMax) {
-      VARVE_TRY(contest_.enter(info, [&](ByteWriter& out) -> Status {
+      VARVE_TRY(contest_.enter(info, delta.size(), [&](ByteWriter& out) -> Status {
         out.bytes(delta.view());
         return out.status("payload");
       }));
@@ -188,7 +192,7 @@ class PayloadEncoder::Choice {
     std::size_t body_size = 0;
     PayloadInfo with = info;
     with.compression = PayloadCompression::zstd;
-    VARVE_TRY(contest_.enter(with, [&](ByteWriter& out) -> Status {
+    VARVE_TRY(contest_.enter(with, in.size(), [&](ByteWriter& out) -> Status {
       const std::size_t from = out.size();
       VARVE_TRY(encoder_.zstd_->compress(in, out));
       body_size = out.size() - from;
@@ -201,8 +205,9 @@ class PayloadEncoder::Choice {
 
   Status try_lz4(PayloadInfo info, ByteView in) {
     info.compression = PayloadCompression::lz4;
-    return contest_.enter(
-        info, [&](ByteWriter& out) { return lz4_compress_block(in, kLz4Levels.standard, out); });
+    return contest_.enter(info, in.size(), [&](ByteWriter& out) {
+      return lz4_compress_block(in, kLz4Levels.standard, out);
+    });
   }
 
   bool uses_dictionary() const {
@@ -213,8 +218,9 @@ class PayloadEncoder::Choice {
   Status try_dictionary(PayloadInfo info, ByteView in) {
     info.compression = PayloadCompression::zstd_dictionary;
     info.dictionary_number = encoder_.settings_.dictionary->number();
-    return contest_.enter(
-        info, [&](ByteWriter& out) { return encoder_.zstd_dictionary_->compress(in, out); });
+    return contest_.enter(info, in.size(), [&](ByteWriter& out) {
+      return encoder_.zstd_dictionary_->compress(in, out);
+    });
   }
 
   const PayloadEncoder& encoder_;

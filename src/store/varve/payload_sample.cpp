@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 
 #include "codec/byte_planes.h"
 #include "codec/lz4.h"
@@ -27,16 +28,14 @@ bool looks_like_noise(ByteView payload) noexcept {
   constexpr std::size_t kLookCount = 512;
   constexpr int kDifferentCountMin = 200;
   if (payload.size() < kLookCount) return false;
-  std::array<bool, 256> seen = {};
-  int different_count = 0;
+  std::array<std::uint8_t, 256> seen = {};
   // Odd, so that it does not keep step with cells.
   const std::size_t step = (payload.size() / kLookCount - 1) | 1;
+  // Counted behind the loop, which then neither branches nor waits for what it has just stored.
   for (std::size_t i = 0; i < kLookCount; ++i) {
-    bool& is_seen = seen[std::to_integer<std::size_t>(payload[i * step])];
-    different_count += is_seen ? 0 : 1;
-    is_seen = true;
+    seen[std::to_integer<std::size_t>(payload[i * step])] = 1;
   }
-  return different_count >= kDifferentCountMin;
+  return std::accumulate(seen.begin(), seen.end(), 0) >= kDifferentCountMin;
 }
 
 PayloadSample sample_payload(ByteView payload, std::size_t stride,

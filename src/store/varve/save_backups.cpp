@@ -52,13 +52,17 @@ Result<bool> SaveBackups::is_newest(const BackupSource& source) const {
 
 Status SaveBackups::keep(const BackupSource& source, std::uint32_t count) {
   count = std::min(count, kBackupCountMax);
+  has_none_ = false;
   VARVE_TRY(finish_rotation());
   VARVE_ASSIGN(std::vector<std::uint32_t> numbers, list_backups(disk_.vfs(), root_));
   while (!numbers.empty() && numbers.back() > count) {
     VARVE_TRY(disk_.saves().remove(path(numbers.back())));
     numbers.pop_back();
   }
-  if (count == 0) return {};
+  if (count == 0) {
+    has_none_ = true;
+    return {};
+  }
   // A commit that failed after its backup was made tries again. If its process died, the name of
   // that backup may not be durable yet.
   VARVE_ASSIGN(const bool is_there, is_newest(source));

@@ -24,6 +24,9 @@ class SaveBackups {
   // Makes the generation of `source` the newest backup, unless it is, and keeps so many; 0 removes
   // them all.
   Status keep(const BackupSource& source, std::uint32_t count);
+  // Whether the last call found or left none. Looking for them at each save would cost a small one
+  // a tenth of its time; what somebody puts there meanwhile stays until there is one to keep.
+  bool has_none() const noexcept { return has_none_; }
 
  private:
   std::string path(std::uint32_t number) const;
@@ -35,6 +38,7 @@ class SaveBackups {
 
   const BackupDisk disk_;
   const std::string root_;
+  bool has_none_ = false;
 };
 
 }  // namespace varve

@@ -90,6 +90,8 @@ VarveStore::VarveStore(Parts parts, Newest newest, PayloadEncoder encoder, OpenR
       open_report_(std::move(report)),
       hash_(parts.hash),
       encoder_(std::move(encoder)),
+      // What is durable is written down, and let go of then.
+      frames_(backend_->traits().durable),
       newest_(std::make_shared<Newest>(std::move(newest))) {
   if (can_write_ && options_.sharing_memory_size != 0) {
     sightings_.emplace(options_.sharing_memory_size);
@@ -244,6 +246,7 @@ void VarveStore::use_generator(std::shared_ptr<const Generator> generator) {
 }
 
 Status VarveStore::keep_backups(std::uint32_t count) {
+  if (count == 0 && backups_->has_none()) return {};
   VARVE_ASSIGN(const BackupSource source, pin_for_backup(*this));
   const Status kept = backups_->keep(source, count);
   if (!kept) return kept.error().with_context("keeping a backup");
@@ -257,7 +260,8 @@ Result<CommitStats> VarveStore::commit(const Commit& commit, Progress& progress)
     VARVE_TRY(check_commit(commit, capabilities_, before->header.tick));
     // The tables a batch refers to are published before the batch is, so that whoever finds a
     // record finds its space too.
-    CommitPlan plan(sharing_parts(before->header), before->tables, encoder_, options_.deltas);
+    CommitPlan plan(sharing_parts(before->header), before->tables, encoder_, frames_,
+                    options_.deltas);
     VARVE_TRY(plan.add(commit, progress, 0.5));
     SaveHeader header = before->header;
     header.tick = commit.tick;

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "store/varve/frame_pool.h"
 #include "store/varve/payload.h"
 #include "store/varve/sharing_plan.h"
 #include "store/varve/varve_view.h"
@@ -128,6 +129,7 @@ class VarveStore final : public Store {
   const ContentHash hash_;
   // Of the thread that commits.
   PayloadEncoder encoder_;
+  FramePool frames_;
   std::optional<SightingTable> sightings_;  // if new payloads are to be shared
   // Set by a write nobody knows the outcome of; why, if there was memory to keep that.
   bool is_latched_ = false;

@@ -76,6 +76,23 @@ TEST(LogCrashErrors, AFailedSyncIsSurvivedByWritingAgain) {
   EXPECT_EQ(log->stats().durable_sequence, 3u);
 }
 
+// The next process finds what the dead one had written, durable or not, and must not take the one
+// for the other.
+TEST(LogCrashErrors, ProcessesThatAreKilled) {
+  LogSubject log(small_log_options());
+  const Workload workload = {put("a", 600, 1), put("b", 100, 2), erase({"a"}), put("b", 6000, 3)};
+  expect_sound("killed", crash::sweep_killed_processes(log, workload, kFewStates), 60);
+  const crash::Start start = start_after(log, garbage());
+  const Workload more = {put("a", 6000, 11), put("d", 6000, 12), put("a", 20000, 13)};
+  expect_sound("killed while reclaiming",
+               crash::sweep_killed_processes(log, more, kFewStates, start), 60);
+  log::LogOptions options = small_log_options();
+  options.user.durability = {.kind = Durability::Kind::every_n, .count = 3};
+  LogSubject every_third(options);
+  expect_sound("killed, every third",
+               crash::sweep_killed_processes(every_third, random_workload(8, 3), kFewStates), 60);
+}
+
 TEST(LogCrashErrors, FullDisks) {
   LogSubject log(small_log_options());
   const Workload workload = {put("a", 6000, 1), upkeep("reopen"), put("b", 20000, 2), erase({"a"})};

@@ -2,10 +2,15 @@
 // read, nothing is silently gone, nothing crashes, and what was not touched is intact.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "backend/log/log_format.h"
 #include "backend/log/sample_log.h"
 #include "backend/log/segment_files.h"
 #include "backend/log/small_log.h"
+#include "base/byte_writer.h"
 #include "support/allocation_watch.h"
+#include "support/counting_vfs.h"
 
 namespace varve::test {
 namespace {
@@ -186,6 +191,62 @@ TEST(LogDamage, OpeningTakesLittleMemoryWhateverTheBytesSay) {
       const auto backend = log::open_log(disk, kSampleDir, small_log_options());
       EXPECT_LT(watch.peak_size(), 4u << 20) << path << " at " << at;
     }
+  }
+}
+
+// Whatever has the name of a checkpoint: memory is asked for once it looks like one.
+TEST(LogDamage, AFileThatIsNoCheckpointIsNotReadWhole) {
+  constexpr std::size_t kSize = std::size_t{8} << 20;
+  const Bytes good = contents_of("log/checkpoint");
+  Buffer longer(kSize);
+  std::fill(longer.span().begin(), longer.span().end(), std::byte{0});
+  std::copy(good.view().begin(), good.view().end(), longer.span().begin());
+  Buffer other(kSize);
+  std::fill(other.span().begin(), other.span().end(), std::byte{'x'});
+  for (const ByteView contents : {longer.view(), other.view()}) {
+    const sim::DiskImage image =
+        changed(sample().image, [&](Vfs& vfs) { write_file(vfs, "log/checkpoint", contents); });
+    sim::SimDisk disk(image);
+    CountingVfs counting(disk);
+    const auto backend = log::open_log_to_read(counting, kSampleDir, small_log_options()).value();
+    EXPECT_LT(counting.counts().read_size, kSize);
+    EXPECT_TRUE(backend->open_report().rebuilt_index);
+    const Left left = check_damaged(image, sample());
+    EXPECT_TRUE(left.says_so());
+    EXPECT_TRUE(left.damaged.empty() && left.changed.empty());
+  }
+}
+
+// Each block begins like a batch whose directory is all the rest of the file.
+TEST(LogDamage, HeadersThatClaimTheRestOfTheFileDoNotMakeItReadOverAndOver) {
+  constexpr std::size_t kSize = std::size_t{4} << 20;
+  for (const auto kind : {log::SegmentKind::log, log::SegmentKind::moved}) {
+    const log::SegmentHeader header{.log_id = 1, .segment_id = 1, .salt = 5, .kind = kind};
+    Buffer segment(kSize);
+    std::fill(segment.span().begin(), segment.span().end(), std::byte{0});
+    const Bytes head = log::encode_segment_header(header);
+    std::copy(head.view().begin(), head.view().end(), segment.span().begin());
+    for (std::size_t offset = log::kBlockSize; offset < kSize; offset += log::kBlockSize) {
+      ByteWriter w;
+      w.text("VBAT");
+      w.u32_le(1);
+      for (int i = 0; i < 3; ++i) w.u64_le(9);  // numbers
+      w.u64_le(0);                              // chain
+      w.u32_le(static_cast<std::uint32_t>(kSize - offset - log::kBatchHeaderSize));
+      w.u32_le(0);
+      w.u64_le(kSize - offset);
+      w.u64_le(0);  // not its checksum
+      std::copy(w.view().begin(), w.view().end(), segment.span().begin() + offset);
+    }
+    sim::SimDisk disk;
+    ASSERT_TRUE(disk.create_dir(kSampleDir));
+    write_file(disk, "log/0000000000000001.log", segment.view());
+    CountingVfs counting(disk);
+    const auto backend = log::open_log(counting, kSampleDir, small_log_options());
+    EXPECT_LT(counting.counts().read_size, 10 * kSize);
+    ASSERT_TRUE(backend) << backend.error().message();
+    EXPECT_FALSE((*backend)->open_report().problems.empty());
+    EXPECT_EQ((*backend)->stats().entry_count, 0u);
   }
 }
 

@@ -1,8 +1,12 @@
 // What upkeep does while the log goes on, with the moments chosen at which the two meet.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
+#include <thread>
 
+#include "backend/log/log_format.h"
 #include "backend/log/log_views.h"
 #include "backend/log/sample_log.h"
 #include "backend/log/small_log.h"
@@ -60,6 +64,26 @@ TEST(LogUpkeep, SegmentsThatCameWhileACheckpointWasWrittenAreReadAfterIt) {
   EXPECT_EQ(backend->stats().entry_count, 35u);
   EXPECT_EQ(value_at(*backend, "late9"), text_of(5000));
 }
+
+#ifdef __linux__
+// The first batch starts the thread, and may come from one that has a game to run.
+TEST(LogUpkeep, RunsBehindWhoeverOpenedTheLog) {
+  constexpr int kUnknown = 100;
+  sim::SimDisk disk;
+  CountingVfs hooked(disk);
+  std::atomic<int> level = kUnknown;
+  hooked.before_each([&, here = std::this_thread::get_id()](std::string_view) {
+    if (std::this_thread::get_id() != here) level = getpriority(PRIO_PROCESS, 0);
+  });
+  const auto backend = log::open_log(hooked, "log", upkept_options()).value();
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(backend->write(one("key" + std::to_string(i), text_of(1000))));
+  }
+  ASSERT_TRUE(wait_until([&] { return level != kUnknown; }));
+  EXPECT_EQ(level, std::min(19, getpriority(PRIO_PROCESS, 0) + 10));
+  hooked.before_each({});
+}
+#endif
 
 TEST(LogUpkeep, WhatIsPublishedWhileAReaderOpensIsFound) {
   for (const std::string at : {"log/readers", "log/checkpoint", "log/control", "log"}) {
@@ -144,6 +168,24 @@ TEST(LogUpkeep, WhatDiesAfterThePinsWereReadIsKeptForWhoCameInBetween) {
     held.reset();
     EXPECT_TRUE(backend->verify().value().empty());
   }
+}
+
+TEST(LogUpkeep, ABatchDoesNotWaitForTheSegmentBeforeItToBeCut) {
+  sim::SimDisk disk;
+  const auto backend = log::open_log(disk, "log", small_log_options()).value();
+  ASSERT_TRUE(backend->write(one("a", text_of(5000))));
+  const std::size_t before = disk.log().size();
+  ASSERT_TRUE(backend->write(one("b", text_of(5000))));
+  const sim::OpLog ops = disk.log();
+  const auto first = [&](auto is_it) {
+    return std::find_if(ops.begin() + static_cast<std::ptrdiff_t>(before), ops.end(), is_it);
+  };
+  const auto synced = first([](const sim::DiskOp& op) { return op.is_sync(); });
+  const auto cut = first([](const sim::DiskOp& op) {
+    return op.kind == sim::OpKind::set_size && op.size == 3 * log::kBlockSize;
+  });
+  ASSERT_NE(cut, ops.end()) << "the zeros behind the first batch stay";
+  EXPECT_LT(synced, cut);
 }
 
 }  // namespace

@@ -334,5 +334,18 @@ TEST(VarveBackupLive, ASaveThatAnotherWritesIsBackedUpByWhoReadsIt) {
   EXPECT_TRUE(restored) << restored.error().message();
 }
 
+// Beside a save of a few chunks, looking for backups is a good part of it.
+TEST_F(VarveBackup, ASaveThatKeepsNoneLooksForThemOnce) {
+  commit(*world_, {.backup_count = 0});
+  disk_.reset_counts();
+  commit(*world_, {.backup_count = 0});
+  EXPECT_EQ(disk_.counts().list_count, 0U);
+  EXPECT_EQ(disk_.counts().info_count, 0U);
+  commit(*world_, {.backup_count = 1});
+  EXPECT_TRUE(disk_.exists("world.backup").value());
+  commit(*world_, {.backup_count = 0});
+  EXPECT_FALSE(disk_.exists("world.backup").value());
+}
+
 }  // namespace
 }  // namespace varve::test

@@ -1,0 +1,120 @@
+#include "journal/past_world.h"
+
+#include <algorithm>
+
+#include "base/guarded.h"
+#include "base/try.h"
+#include "varve/components.h"
+
+namespace varve::journal {
+namespace {
+
+class PastWorldImpl final : public PastWorld {
+ public:
+  PastWorldImpl(const RecordPast& past, std::uint64_t tick) : past_(past), tick_(tick) {}
+
+  std::uint64_t tick() const override { return tick_; }
+
+  Result<std::optional<Bytes>> chunk(const ChunkPos& pos) const override {
+    return bytes_of(chunk_key(pos));
+  }
+  Result<std::optional<Bytes>> player(std::string_view id) const override {
+    return named(RecordKind::player, id);
+  }
+  Result<std::optional<Bytes>> global(std::string_view name) const override {
+    return named(RecordKind::global, name);
+  }
+
+  Result<std::optional<Entity>> entity(EntityId id) const override {
+    return or_out_of_memory([&]() -> Result<std::optional<Entity>> {
+      VARVE_ASSIGN(RecordValue value, past_.at(entity_key_of(id), tick_));
+      if (!value) return std::nullopt;
+      return Entity{.id = id, .owner = value->owner, .data = std::move(value->data)};
+    });
+  }
+
+  Result<std::optional<Bytes>> component(EntityId id, ComponentId component) const override {
+    return or_out_of_memory([&]() -> Result<std::optional<Bytes>> {
+      VARVE_ASSIGN(const auto found, entity(id));
+      if (!found) return std::nullopt;
+      const auto set = ComponentSet::decode(found->data);
+      if (!set) return set.error().with_context(entity_key(id));
+      const Bytes* value = set->find(component);
+      if (value == nullptr) return std::nullopt;
+      return *value;
+    });
+  }
+
+  Result<std::vector<Entity>> entities_in(const ChunkBox& box) const override {
+    return or_out_of_memory([&]() -> Result<std::vector<Entity>> {
+      std::vector<Entity> entities;
+      VARVE_TRY(visit_entities({.space = {}, .box = box}, [&](const Entity& found) {
+        if (found.owner && box.contains(*found.owner)) entities.push_back(found);
+        return true;
+      }));
+      return entities;
+    });
+  }
+
+  Status for_each_entity(const std::function<bool(const Entity&)>& visit) const override {
+    return or_out_of_memory([&] { return visit_entities({}, visit); });
+  }
+
+ private:
+  Result<std::optional<Bytes>> bytes_of(const RecordKey& key) const {
+    return or_out_of_memory([&]() -> Result<std::optional<Bytes>> {
+      VARVE_ASSIGN(RecordValue value, past_.at(key, tick_));
+      if (!value) return std::nullopt;
+      return std::move(value->data);
+    });
+  }
+  Result<std::optional<Bytes>> named(RecordKind kind, std::string_view name) const {
+    return or_out_of_memory([&]() -> Result<std::optional<Bytes>> {
+      VARVE_TRY(check_name(name));
+      return bytes_of({.kind = kind, .name = std::string(name)});
+    });
+  }
+
+  // Each entity that may have been there at the tick and, if there is a filter, inside: those
+  // stored so now, and those that were touched between what is stored and the tick, whichever
+  // comes first.
+  Result<std::vector<EntityId>> candidates(const ChunkFilter& filter) const {
+    const std::uint64_t stored_tick = past_.store().tick();
+    std::vector<EntityId> ids;
+    VARVE_TRY(past_.store().list_entities(filter, [&](const EntityInfo& info) {
+      ids.push_back(info.id);
+      return true;
+    }));
+    // Behind the listing: what was moved out of it meanwhile is logged by now.
+    const TickRange range{.from = std::min(stored_tick, tick_) + 1, .to = past_.latest_tick() + 1};
+    VARVE_ASSIGN(const auto touched, past_.touched(range, RecordKind::entity));
+    for (const RecordKey& key : touched) ids.push_back(key.id);
+    std::ranges::sort(ids);
+    ids.erase(std::ranges::unique(ids).begin(), ids.end());
+    return ids;
+  }
+
+  Status visit_entities(const ChunkFilter& filter,
+                        const std::function<bool(const Entity&)>& visit) const {
+    VARVE_ASSIGN(const std::vector<EntityId> ids, candidates(filter));
+    for (const EntityId id : ids) {
+      VARVE_ASSIGN(const auto found, entity(id));
+      if (found && !visit(*found)) break;
+    }
+    return {};
+  }
+
+  const RecordPast& past_;
+  const std::uint64_t tick_;
+};
+
+}  // namespace
+
+RecordKey chunk_key(const ChunkPos& pos) { return {.kind = RecordKind::chunk, .pos = pos}; }
+RecordKey entity_key_of(EntityId id) { return {.kind = RecordKind::entity, .id = id}; }
+
+std::unique_ptr<PastWorld> make_past_world(const RecordPast& past, std::uint64_t tick) {
+  return std::make_unique<PastWorldImpl>(past, tick);
+}
+
+}  // namespace varve::journal
