@@ -1,9 +1,5 @@
 #include "journal/past_state.h"
 
-#include <algorithm>
-
-#include "journal/mutation_search.h"
-
 namespace varve::journal {
 namespace {
 
@@ -57,25 +53,25 @@ Result<const EntityState*> PastState::whole() const {
 }
 
 template <class Ticks, class Search>
-auto PastState::last_said(const Replayed& base, const Ticks& ticks_of, const Search& search) const
-    -> std::invoke_result_t<Search, const Bytes&> {
-  using Found = std::invoke_result_t<Search, const Bytes&>;
+Result<SaidOfValue> PastState::last_said(const Replayed& base, const Ticks& ticks_of,
+                                         const Search& search) const {
   const TickRange behind_base{base.tick ? *base.tick + 1 : 0, tick_ + 1};
-  Found found = typename Found::value_type();
-  if (behind_base.from >= behind_base.to) return found;
+  SaidOfValue said;
+  if (behind_base.from >= behind_base.to) return said;
   VARVE_ASSIGN(const std::vector<std::uint64_t> ticks, ticks_of(engine_->index(), behind_base));
   std::uint64_t entry_count = 0;
-  for (auto at = ticks.rbegin(); at != ticks.rend() && !*found; ++at) {
+  for (auto at = ticks.rbegin(); at != ticks.rend() && !said; ++at) {
     VARVE_TRY(history_->log.read_ticks(
-        std::span(&*at, 1), [&](std::uint64_t, const Bytes& payload) -> Result<bool> {
+        std::span(&*at, 1), [&](std::uint64_t tick, const Bytes& payload) -> Result<bool> {
           ++entry_count;
-          found = search(payload);
-          if (!found) return found.error().with_context("tick " + std::to_string(*at));
+          auto found = search(payload);
+          if (!found) return found.error().with_context("tick " + std::to_string(tick));
+          said = *std::move(found);
           return true;
         }));
   }
   engine_->count_decoded(entry_count);
-  return found;
+  return said;
 }
 
 template <class Ticks, class Search, class InState>

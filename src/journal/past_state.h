@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "journal/engine_parts.h"
+#include "journal/mutation_search.h"
 
 namespace varve::journal {
 
@@ -36,11 +37,10 @@ class PastState final : public HistoricalState {
   };
   Result<Known> known() const;
   Result<const EntityState*> whole() const;
-  // What the last tick behind the base says that says anything: search(payload) gives an optional.
-  // nullopt if none does.
+  // What the last tick behind the base says that says anything; nullopt if none does.
   template <class Ticks, class Search>
-  auto last_said(const Replayed& base, const Ticks& ticks_of, const Search& search) const
-      -> std::invoke_result_t<Search, const Bytes&>;
+  Result<SaidOfValue> last_said(const Replayed& base, const Ticks& ticks_of,
+                                const Search& search) const;
   template <class Ticks, class Search, class InState>
   Result<std::optional<Bytes>> value(const Ticks& ticks_of, const Search& search,
                                      const InState& in_state) const;

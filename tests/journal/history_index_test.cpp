@@ -13,6 +13,7 @@
 #include "history_model.h"
 #include "io/sim/sim_disk.h"
 #include "model_world.h"
+#include "support/allocation_watch.h"
 
 namespace varve::test {
 namespace {
@@ -58,6 +59,12 @@ class Rig {
       ASSERT_TRUE(index_->note(tick_, mutations));
     }
     model_.note(tick_, mutations);
+    last_ = std::move(mutations);
+  }
+  // Without memory from the allocation `index` on.
+  Status note_last_failing(std::size_t index) {
+    const AllocationFailure failure(index);
+    return index_->note(tick_, last_);
   }
   void append_some(std::uint64_t count, bool notes) {
     for (; count > 0; --count) append(notes);
@@ -143,6 +150,7 @@ class Rig {
   std::unique_ptr<TickLog> log_;
   std::unique_ptr<HistoryIndex> index_;
   HistoryModel model_;
+  TickMutations last_;
   std::uint64_t tick_ = 0;
 };
 
@@ -272,6 +280,26 @@ TEST(HistoryIndex, ForgetsWhatIsGivenUp) {
   rig.expect_agreement();
   ASSERT_TRUE(rig.index().write_finished());
   rig.expect_agreement();
+}
+
+// A tick that was noted in parts, or not at all, is read instead.
+TEST(HistoryIndex, MemoryThatRunsOutTakesNothingFromIt) {
+  Rig rig(14, 50);
+  std::size_t failure_count = 0;
+  for (std::size_t index = 0; index < 12; ++index) {
+    for (int n = 0; n < 12; ++n) {
+      rig.append(false);
+      if (rig.note_last_failing(index)) continue;
+      ++failure_count;
+      if (n % 3 == 0) rig.append(true);
+    }
+    rig.expect_agreement();
+    if (HasFatalFailure()) return;
+    ASSERT_TRUE(rig.index().write_finished());
+    rig.expect_agreement();
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(failure_count, 10u);
 }
 
 TEST(HistoryIndex, AStretchHasSomeTicksAndNotTooMany) {
