@@ -142,6 +142,7 @@ TEST_F(WorldPastTest, IsToldBesideTheGame) {
     if (random() % 8 == 0) (void)world.save();
   }
   is_over = true;
+  EXPECT_TRUE(world.make_durable());
   for (std::thread& reader : readers) reader.join();
   for (std::uint64_t tick = 0; tick <= played; tick += 7) {
     const Status looked = look(**history, tick);
@@ -187,17 +188,32 @@ TEST_F(WorldPastTest, SaysWhichGeneratorAndTypeItNeeds) {
     }
   };
   play(12);
-  const auto no_generator = WorldHistory::open(path);
-  ASSERT_TRUE(no_generator) << no_generator.error().message();
-  const auto made = (*(*no_generator)->at_tick(5))->chunk(kMade);
+  std::uint64_t edited_tick = 0;
+  {
+    // Erased, it is the generator's again, and what was there before is not what is edited.
+    auto world = World::open(path, options()).value();
+    ASSERT_TRUE(world->erase(kMade));
+    world->tick();
+    ASSERT_TRUE(world->load_now(kMade));
+    ASSERT_TRUE(world->edit(kMade, RawChunk::edit_of(0, as_byte_view("x"))));
+    edited_tick = world->tick();
+    ASSERT_TRUE(world->close());
+  }
+  const auto with = WorldHistory::open(path, history_options());
+  const auto right = (*(*with)->at_tick(edited_tick))->chunk(kMade);
+  ASSERT_TRUE(right) << right.error().message();
+  EXPECT_EQ((*right)->text(), "x" + std::string(kSide - 1, '.'));
+  const auto without = WorldHistory::open(path);
+  ASSERT_TRUE(without) << without.error().message();
+  const auto made = (*(*without)->at_tick(edited_tick))->chunk(kMade);
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code(), ErrorCode::unsupported);
   EXPECT_NE(made.error().message().find("generator dots"), std::string::npos)
       << made.error().message();
 
-  HistoryOptions options = history_options();
-  options.chunk_type = std::make_shared<OtherType>();
-  const auto other = WorldHistory::open(path, options);
+  HistoryOptions of_other = history_options();
+  of_other.chunk_type = std::make_shared<OtherType>();
+  const auto other = WorldHistory::open(path, of_other);
   ASSERT_TRUE(other) << other.error().message();
   const auto past = (*other)->at_tick(5);
   const auto chunk = (*past)->chunk(kPos);
