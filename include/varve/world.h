@@ -119,7 +119,8 @@ class World {
   // Who makes the changes that follow, until it is called again; empty: nobody. Kept with each
   // change. invalid_argument for what is no name.
   Status set_author(std::string_view name);
-  // Everything up to this tick survives a crash. Without a journal: what is stored.
+  // Everything up to this tick survives a crash. Without a journal: what is stored. Ticks in which
+  // nothing changed are not logged: after a crash the number goes on behind the last that did.
   std::uint64_t durable_tick() const;
   // Waits until all ticks that have ended are durable. Blocks. Without a journal it is refused.
   Status make_durable();

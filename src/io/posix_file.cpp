@@ -14,6 +14,7 @@
 #include "base/try.h"
 #include "io/posix_descriptor.h"
 #include "io/posix_error.h"
+#include "io/write_pace.h"
 
 namespace varve {
 namespace {
@@ -64,7 +65,7 @@ class PosixFile final : public File {
 
   Status do_write(std::uint64_t offset, ByteView data) override {
     while (!data.empty()) {
-      const std::size_t size = std::min(data.size(), kTransferSizeMax);
+      const std::size_t size = paced_piece_size(std::min(data.size(), kTransferSizeMax));
       const ssize_t put = retry_on_eintr([&] {
         return ::pwrite(descriptor_.number(), data.data(), size, static_cast<off_t>(offset));
       });
@@ -74,6 +75,7 @@ class PosixFile final : public File {
         return posix_error(failure, path(),
                            fmt::format("write of {} bytes at offset {}", size, offset));
       }
+      pace_written(descriptor_.number(), offset, static_cast<std::size_t>(put));
       data = data.subspan(static_cast<std::size_t>(put));
       offset += static_cast<std::uint64_t>(put);
     }

@@ -17,6 +17,7 @@ Result<JournalLink> decode_link(ByteView data) {
   const std::uint8_t version = r.u8();
   JournalLink link;
   for (std::uint8_t& byte : link.id) byte = r.u8();
+  link.opening = r.u64_le();
   link.path = as_text(r.rest());
   VARVE_TRY(r.finish("global:varve:journal"));
   if (version != kLinkVersion) {
@@ -32,6 +33,7 @@ Bytes encode_link(const JournalLink& link) {
   ByteWriter out;
   out.u8(kLinkVersion);
   for (const std::uint8_t byte : link.id) out.u8(byte);
+  out.u64_le(link.opening);
   out.bytes(as_byte_view(link.path));
   return out.take();
 }

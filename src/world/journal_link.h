@@ -17,8 +17,10 @@ using JournalId = std::array<std::uint8_t, 16>;
 
 struct JournalLink {
   JournalId id = {};
+  // Counts up with every opening, so that each makes a commit of its own before a tick counts on
+  // the link: what an opening before it could not make durable may be shown all the same.
+  std::uint64_t opening = 0;
   std::string path = {};  // empty: beside the save
-  friend bool operator==(const JournalLink&, const JournalLink&) = default;
 };
 
 Bytes encode_link(const JournalLink& link);

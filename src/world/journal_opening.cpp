@@ -106,7 +106,8 @@ class JournalOpening {
     }
     for (const Error& problem : folder->problems())
       warn("the journal is damaged", problem.message());
-    const JournalLink link{.id = folder->meta().id, .path = config.path};
+    const JournalLink link{
+        .id = folder->meta().id, .opening = link_ ? link_->opening + 1 : 1, .path = config.path};
     VARVE_TRY(bring_up_to_date(*folder, path, link));
     return folder;
   }
@@ -164,15 +165,13 @@ class JournalOpening {
       logger_.log(LogLevel::error, "a change in the journal could not be made again",
                   {{"key", problem.key}, {"error", problem.error.message()}});
     }
-    if (link != link_ || forward.tick_count != 0) {
-      std::erase_if(forward.commit.globals,
-                    [](const NamedChange& change) { return change.name == kJournalGlobal; });
-      NamedChange change{.name = std::string(kJournalGlobal)};
-      if (link) change.data = encode_link(*link);
-      forward.commit.globals.push_back(std::move(change));
-      Progress progress;
-      VARVE_TRY(store_.commit(forward.commit, progress));
-    }
+    std::erase_if(forward.commit.globals,
+                  [](const NamedChange& change) { return change.name == kJournalGlobal; });
+    NamedChange change{.name = std::string(kJournalGlobal)};
+    if (link) change.data = encode_link(*link);
+    forward.commit.globals.push_back(std::move(change));
+    Progress progress;
+    VARVE_TRY(store_.commit(forward.commit, progress));
     if (forward.damage) VARVE_TRY(folder.set_log_aside(forward.commit.tick));
     if (forward.tick_count != 0 && logger_.enabled()) {
       logger_.log(LogLevel::info, "brought the save up to date from its journal",

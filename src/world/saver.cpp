@@ -6,6 +6,7 @@
 #include "base/guarded.h"
 #include "base/try.h"
 #include "io/vfs.h"
+#include "io/write_pace.h"
 #include "journal/journal_folder.h"
 #include "store/varve/backup.h"
 #include "world/commit_builder.h"
@@ -18,6 +19,9 @@ using Clock = std::chrono::steady_clock;
 
 // Below the game: a save has time, a frame has not.
 constexpr int kNiceLevel = 10;
+
+// Bytes a second beside a journal. At this rate syncs of its log take hardly longer than alone.
+constexpr std::uint64_t kPace = std::uint64_t{50} << 20;
 
 template <class Key, class Value>
 std::vector<BatchId> ids_of(const ChangesList& list, Batch<Key, Value> Changes::* kind) {
@@ -136,7 +140,7 @@ Result<SaveReport> Saver::commit_carried(SaveJob& job) {
   outcome.stored_players = ids_of(carried_, &Changes::players);
   outcome.stored_globals = ids_of(carried_, &Changes::globals);
   note_erased(built.commit, outcome);
-  VARVE_ASSIGN(const CommitStats stats, store_.commit(built.commit, job.state().committing));
+  VARVE_ASSIGN(const CommitStats stats, commit(built.commit, job.state().committing));
   outcome.succeeded = true;
   outcome.generation = stats.generation;
   outcome.tick = built.commit.tick;
@@ -145,6 +149,13 @@ Result<SaveReport> Saver::commit_carried(SaveJob& job) {
   report.tick = built.commit.tick;
   report.problems = std::move(built.problems);
   return report;
+}
+
+// Beside a journal that is synced all the time a save takes its time.
+Result<CommitStats> Saver::commit(const Commit& commit, Progress& progress) {
+  std::optional<PacedWrites> pace;
+  if (gate_) pace.emplace(kPace);
+  return store_.commit(commit, progress);
 }
 
 // The save is never ahead of its journal, or it has none any more.

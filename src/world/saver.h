@@ -59,6 +59,7 @@ class Saver {
   Encoding encoding() noexcept;
   // Commits everything that is carried.
   Result<SaveReport> commit_carried(SaveJob& job);
+  Result<CommitStats> commit(const Commit& commit, Progress& progress);
   Status pass_gate(SaveJob& job, Commit& commit);
   void keep_aside(BuiltCommit& built);
   void tidy_carried() noexcept;

@@ -3,7 +3,9 @@
 
 #include <filesystem>
 
+#include "support/format_page.h"
 #include "support/scratch_dir.h"
+#include "varve/backend.h"
 #include "varve/nebula.h"
 #include "varve/world.h"
 #include "world/sample_world.h"
@@ -365,6 +367,32 @@ TEST(WorldJournal, EntitiesComeBackWhereTheyWere) {
   EXPECT_EQ(entity.owner, at(2));
   EXPECT_EQ(entity.data.text(), "aa");
   EXPECT_FALSE(world->load_entity(gone)->has_value());
+}
+
+// The bytes of the page, with the id of this journal in the place of the page's.
+TEST(WorldJournal, TheExamplesOfThePage) {
+  const ScratchDir dir;
+  constexpr std::string_view kPage = "world_journal_v1.md";
+  const auto with_id = [](const Bytes& example, const Bytes& link) {
+    std::string text(example.text());
+    text.replace(1, 16, link.text().substr(1, 16));
+    return text;
+  };
+  // Seven ticks without a journal, then two openings with one.
+  const std::string path = dir.file("arena");
+  {
+    auto world = World::open_or_create(path, {}).value();
+    ASSERT_TRUE(world->put(ChunkPos(1, 0), raw("x")));
+    while (world->current_tick() < 7) world->tick();
+    ASSERT_TRUE(world->close());
+  }
+  ASSERT_TRUE(World::open(path, {.journal = JournalConfig{}}).value()->close());
+  const auto world = World::open(path, {.journal = JournalConfig{}}).value();
+  const Bytes link = world->store().read_global("varve:journal")->value();
+  EXPECT_EQ(link.text(), with_id(example_of(kPage, "The link"), link));
+  const auto backend = open_file_backend_to_read(path + ".journal/index").value();
+  const Bytes meta = backend->get(as_byte_view(std::string_view("\x01", 1)))->value();
+  EXPECT_EQ(meta.text(), with_id(example_of(kPage, "Key 01"), link));
 }
 
 TEST(WorldJournal, AHandleIsDurableBeforeItIsStored) {

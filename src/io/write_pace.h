@@ -1,0 +1,28 @@
+// Writing no faster than somebody beside can bear.
+//
+// What is written in one go is written back in one go, when it is synced, and a log that is synced
+// beside it waits for all of it. While a PacedWrites lives, what its thread writes to real files is
+// handed to the disk piece by piece, and not faster than it says.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace varve {
+
+class PacedWrites {
+ public:
+  explicit PacedWrites(std::uint64_t bytes_per_second) noexcept;
+  ~PacedWrites();
+  PacedWrites(const PacedWrites&) = delete;
+  PacedWrites& operator=(const PacedWrites&) = delete;
+
+ private:
+  const std::uint64_t before_;
+};
+
+// For a kind of disk: how much to write at a time, and what to do after each piece.
+std::size_t paced_piece_size(std::size_t size) noexcept;
+void pace_written(int descriptor, std::uint64_t offset, std::size_t size) noexcept;
+
+}  // namespace varve
