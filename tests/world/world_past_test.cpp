@@ -179,7 +179,7 @@ TEST_F(WorldPastTest, OfASaveNobodyHasOpen) {
   EXPECT_EQ(entity->back().value, (EntityValue{entity_at(12).owner, entity_at(12).data}));
 }
 
-TEST_F(WorldPastTest, SaysWhichGeneratorAndTypeItNeeds) {
+TEST_F(WorldPastTest, SaysWhichChunkTypeItNeeds) {
   class OtherType final : public ChunkType {
    public:
     std::string_view name() const override { return "mine"; }
@@ -188,29 +188,6 @@ TEST_F(WorldPastTest, SaysWhichGeneratorAndTypeItNeeds) {
     }
   };
   play(12);
-  std::uint64_t edited_tick = 0;
-  {
-    // Erased, it is the generator's again, and what was there before is not what is edited.
-    auto world = World::open(path, options()).value();
-    ASSERT_TRUE(world->erase(kMade));
-    world->tick();
-    ASSERT_TRUE(world->load_now(kMade));
-    ASSERT_TRUE(world->edit(kMade, RawChunk::edit_of(0, as_byte_view("x"))));
-    edited_tick = world->tick();
-    ASSERT_TRUE(world->close());
-  }
-  const auto with = WorldHistory::open(path, history_options());
-  const auto right = (*(*with)->at_tick(edited_tick))->chunk(kMade);
-  ASSERT_TRUE(right) << right.error().message();
-  EXPECT_EQ((*right)->text(), "x" + std::string(kSide - 1, '.'));
-  const auto without = WorldHistory::open(path);
-  ASSERT_TRUE(without) << without.error().message();
-  const auto made = (*(*without)->at_tick(edited_tick))->chunk(kMade);
-  ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().code(), ErrorCode::unsupported);
-  EXPECT_NE(made.error().message().find("generator dots"), std::string::npos)
-      << made.error().message();
-
   HistoryOptions of_other = history_options();
   of_other.chunk_type = std::make_shared<OtherType>();
   const auto other = WorldHistory::open(path, of_other);
