@@ -37,13 +37,6 @@
 
 namespace varve {
 
-// From the first to before the second. Of a history, 0 is from its oldest tick on; any other tick
-// before that is refused as not_found.
-struct TickRange {
-  std::uint64_t from = 0;
-  std::uint64_t to = ~std::uint64_t{0};
-};
-
 // A world at one tick, to read.
 class PastWorld {
  public:

@@ -6,17 +6,21 @@
 //   ...
 //   Status committed = (*engine)->commit_tick(tick, recorder.take());
 //   ...
-//   auto yesterday = (*engine)->recover(tick - 72'000);   // an EntityState
+//   auto earlier = (*engine)->recover(tick - 72'000);   // an EntityState
+//   auto past = (*engine)->at_tick(tick - 72'000);      // what is asked for of it, and no more
+//   auto health = (*past)->component(entity, health_id);
 //
 // Chunks that a tick puts or edits are logged with it, but are no part of the state: an EntityState
 // has entities, singletons, players and globals.
 //
-// Thread safety: the calls that change something by one thread at a time; recover() and what only
-// asks by any thread, meanwhile too. Nobody may be in a call while close() is.
+// Thread safety: the calls that change something by one thread at a time; recover(), what looks
+// back and what only asks by any thread, meanwhile too. Nobody may be in a call while close() is,
+// and past states must be gone by then.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -68,6 +72,41 @@ struct StorageReport {
   std::vector<Error> problems = {};
 };
 
+// A state at a past tick, to read. Nothing of it is made before it is asked for. One component or
+// singleton costs a snapshot and the few entries of the log that speak of it; what needs all
+// entities replays the log from the snapshot, once.
+//
+// Thread safety: any thread.
+// Errors: not_found if that part of the history was truncated since; corruption where the log or
+// the snapshots are damaged.
+class HistoricalState {
+ public:
+  virtual ~HistoricalState() = default;
+  virtual std::uint64_t tick() const = 0;
+
+  // nullopt if it had none, or was not there.
+  virtual Result<std::optional<Bytes>> component(EntityId entity, ComponentId id) const = 0;
+  virtual Result<std::optional<Bytes>> singleton(ComponentId id) const = 0;
+  virtual Result<std::optional<Bytes>> player(std::string_view name) const = 0;
+  virtual Result<std::optional<Bytes>> global(std::string_view name) const = 0;
+
+  // Of all of it. Views are good for as long as this is.
+  virtual Result<std::optional<EntityView>> find(EntityId entity) const = 0;
+  // By rising index, until it returns false. The view is good for the call alone.
+  virtual Status for_each(const std::function<bool(const EntityView&)>& visit) const = 0;
+  // By rising index.
+  virtual Result<std::vector<EntityId>> entities_in(const ChunkPos& pos) const = 0;
+  virtual Result<std::vector<EntityId>> entities_in(const ChunkBox& box) const = 0;
+  virtual Result<EntityState> state() const = 0;
+};
+
+// A tick that set a component, removed it or despawned its entity, and what there was afterwards.
+struct ComponentChange {
+  std::uint64_t tick = 0;
+  std::optional<Bytes> value = {};  // nullopt: none
+  friend bool operator==(const ComponentChange&, const ComponentChange&) = default;
+};
+
 class StorageEngine {
  public:
   // Opens the journal in the folder `path`, or makes it: its log in `log/`, its snapshots and
@@ -104,11 +143,28 @@ class StorageEngine {
   // has not come yet.
   virtual Result<EntityState> recover(std::uint64_t tick) const = 0;
 
+  // The same, made as it is asked for. It must be gone before close().
+  virtual Result<std::shared_ptr<const HistoricalState>> at_tick(std::uint64_t tick) const = 0;
+  // The changes of a component in the range, by rising tick. Changes are known behind oldest_tick()
+  // where history was truncated, and from the beginning where it was not: not_found, naming the
+  // tick, for a range that begins earlier. What has not come yet has no changes.
+  virtual Result<std::vector<ComponentChange>> entity_history(EntityId entity,
+                                                              ComponentId component,
+                                                              const TickRange& range) const = 0;
+  // The first tick of the range at which the predicate holds; nullopt if it never does. Between two
+  // ticks that changed something the state is that of the first, and is looked at once. not_found
+  // for a range that begins before a history that was truncated.
+  virtual Result<std::optional<std::uint64_t>> find_tick(
+      const TickRange& range,
+      const std::function<Result<bool>(const HistoricalState&)>& holds) const = 0;
+  // How many entries of the log were read and decoded, wholly or in part, for all that looked back.
+  virtual std::uint64_t decoded_count() const = 0;
+
   // Of the latest tick, durable when it returns; the policy makes them by itself in the background.
   virtual Result<SnapshotId> create_snapshot() = 0;
   virtual std::vector<SnapshotMeta> snapshots() const = 0;
-  // Why the last one in the background was not made, or what it replaces not removed; nothing is
-  // lost by it but time and space. nullopt if all is well.
+  // Why the last one in the background was not made, or what it replaces not removed, or the index
+  // of history not written; nothing is lost by it but time and space. nullopt if all is well.
   virtual std::optional<Error> snapshot_problem() const = 0;
 
   // Removes history before `tick`: whole segments that a snapshot covers, and snapshots nothing

@@ -33,6 +33,13 @@
 
 namespace varve {
 
+// From the first to before the second. Of a history, 0 is from its oldest tick on; any other tick
+// before that is refused as not_found.
+struct TickRange {
+  std::uint64_t from = 0;
+  std::uint64_t to = ~std::uint64_t{0};
+};
+
 // An entity of an ECS: its generation in the high half, its index in the low one. An index is used
 // again after its entity went, with the next generation.
 constexpr EntityId make_entity(std::uint32_t index, std::uint32_t generation) noexcept {

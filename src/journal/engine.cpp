@@ -105,20 +105,14 @@ History Engine::history() const {
 Result<EntityState> Engine::recover(std::uint64_t tick) const {
   return or_out_of_memory([&]() -> Result<EntityState> {
     VARVE_TRY(check_open());
-    std::optional<History> from;
     {
       const std::lock_guard lock(mutex_);
-      if (!latest_tick_ || tick > *latest_tick_) {
-        return invalid_argument(
-            latest_tick_
-                ? fmt::format("tick {} has not come yet: the latest is {}", tick, *latest_tick_)
-                : fmt::format("tick {} has not come yet: there is none", tick));
-      }
-      if (tick == *latest_tick_) return state_;
-      from.emplace(history());
+      if (latest_tick_ == tick) return state_;
     }
+    VARVE_ASSIGN(const History from, history_at(tick));
     Replayed replayed;
-    VARVE_TRY(replay(*from, tick, replayed));
+    VARVE_TRY(replay(from, tick, replayed));
+    count_decoded(replayed.entry_count);
     return std::move(replayed.state);
   });
 }

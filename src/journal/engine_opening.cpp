@@ -22,6 +22,10 @@ Status Engine::open() {
   VARVE_ASSIGN(lock_, vfs_.lock_writer(path_join(path_, "lock")));
   VARVE_TRY(open_parts());
   VARVE_TRY(load_state());
+  // Before anything is logged: what is indexed of ticks that are given up must not be taken for
+  // what comes now.
+  VARVE_ASSIGN(index_, HistoryIndex::open(store_->backend(), *log_, options_.stretch_ticks));
+  indexed_tick_ = latest_tick_.value_or(0);
   if (!options_.background) return {};
   try {
     thread_ = std::thread([this] { run(); });

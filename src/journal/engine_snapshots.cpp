@@ -47,11 +47,15 @@ void Engine::note_snapshot_problem(const Error& error) {
 void Engine::run() noexcept {
   std::unique_lock lock(mutex_);
   for (;;) {
-    wake_.wait(lock, [this] { return is_stopping_ || wanted_; });
+    wake_.wait(lock, [this] { return is_stopping_ || wanted_ || is_index_due_; });
     if (is_stopping_) return;
-    const Wanted wanted = *std::exchange(wanted_, std::nullopt);
+    const std::optional<Wanted> wanted = std::exchange(wanted_, std::nullopt);
+    is_index_due_ = false;
     lock.unlock();
-    auto made = or_out_of_memory([&] { return make_snapshot(wanted); });
+    Status made = or_out_of_memory([&]() -> Status {
+      if (wanted) VARVE_TRY(make_snapshot(*wanted));
+      return keep_index();
+    });
     lock.lock();
     if (!made) snapshot_problem_ = made.error();
   }
@@ -161,9 +165,11 @@ Status Engine::cut_log(std::uint64_t base) {
     const std::lock_guard lock(mutex_);
     log_base_ = base;
   }
-  const std::lock_guard log_lock(log_mutex_);
   VARVE_TRY(check_open());
-  return log_->truncate_before(base + 1);
+  // Ticks go on meanwhile. Snapshots do not: theirs is the mutex that is held.
+  VARVE_TRY(log_->truncate_before(base + 1));
+  const std::lock_guard index_lock(index_mutex_);
+  return index_->forget_before(log_->first_tick().value_or(base + 1));
 }
 
 Status Engine::truncate_before(std::uint64_t tick) {

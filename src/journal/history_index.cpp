@@ -74,7 +74,7 @@ class Index final : public HistoryIndex {
     return or_out_of_memory([&]() -> Status {
       const auto latest = log_.latest_tick();
       if (!latest) return {};
-      return live(stretch_start(*latest))->cover(log_, *latest, scanned_count_);
+      return live(stretch_start(*latest))->cover(log_, *latest, kept_count_);
     });
   }
 
@@ -208,7 +208,7 @@ class Index final : public HistoryIndex {
   // The log has all of it, durable.
   Status write_stretch(std::uint64_t first) {
     const std::shared_ptr<LiveStretch> stretch = live(first);
-    const Status covered = stretch->cover(log_, stretch->stretch().last_tick(), scanned_count_);
+    const Status covered = stretch->cover(log_, stretch->stretch().last_tick(), kept_count_);
     const auto forget = [&] {
       const std::lock_guard lock(mutex_);
       live_.erase(first);
@@ -321,9 +321,18 @@ class Index final : public HistoryIndex {
         }
       }
       const std::shared_ptr<LiveStretch> stretch = live(first);
-      VARVE_TRY(stretch->cover(log_, range.to - 1, scanned_count_));
-      VARVE_TRY(use_live(*stretch));
-      if (is_finished) note_missed(first);
+      const Status covered = stretch->cover(log_, range.to - 1, scanned_count_);
+      if (covered) {
+        VARVE_TRY(use_live(*stretch));
+        if (is_finished) note_missed(first);
+      } else if (covered.error().code() == ErrorCode::corruption && at > first) {
+        // What is damaged may lie before what is asked for.
+        LiveStretch part({first, stretch_ticks_}, at);
+        VARVE_TRY(part.cover(log_, range.to - 1, scanned_count_));
+        VARVE_TRY(use_live(part));
+      } else {
+        return covered;
+      }
       at = behind(first);
     }
     return {};
@@ -357,7 +366,8 @@ class Index final : public HistoryIndex {
 
   // Of whoever writes.
   std::optional<std::uint64_t> noted_through_;
-  std::uint64_t next_to_write_ = 0;  // the first stretch that may lack an index
+  std::uint64_t next_to_write_ = 0;            // the first stretch that may lack an index
+  std::atomic<std::uint64_t> kept_count_ = 0;  // entries read to keep it
 
   struct Kept {
     std::shared_ptr<LiveStretch> stretch;

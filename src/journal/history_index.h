@@ -70,7 +70,7 @@ class HistoryIndex {
       std::function<Result<bool>(const RecordKey& key, std::span<const std::uint64_t> ticks)>;
   virtual Status for_each_touched(const TickRange& range, const VisitTouched& visit) const = 0;
 
-  // Entries of the log that were decoded because a stretch had no index.
+  // Entries of the log that whoever looked back had to decode because a stretch had no index.
   virtual std::uint64_t scanned_count() const = 0;
 };
 

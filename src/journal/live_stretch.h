@@ -16,8 +16,9 @@ namespace varve::journal {
 
 class LiveStretch {
  public:
-  explicit LiveStretch(const Stretch& stretch)
-      : stretch_(stretch), covered_to_(stretch.first_tick) {}
+  explicit LiveStretch(const Stretch& stretch) : LiveStretch(stretch, stretch.first_tick) {}
+  // Of the part that begins with this tick.
+  LiveStretch(const Stretch& stretch, std::uint64_t from) : stretch_(stretch), covered_to_(from) {}
 
   const Stretch& stretch() const noexcept { return stretch_; }
 

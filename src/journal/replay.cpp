@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/try.h"
 
 namespace varve::journal {
@@ -36,6 +38,8 @@ Result<bool> take_snapshot(const History& history, std::uint64_t tick, Replayed&
   return false;
 }
 
+}  // namespace
+
 Result<bool> apply_entry(std::uint64_t tick, const Bytes& payload, Replayed& out) {
   const auto in_tick = [&](const Error& error) {
     return error.with_context(fmt::format("tick {}", tick));
@@ -50,22 +54,35 @@ Result<bool> apply_entry(std::uint64_t tick, const Bytes& payload, Replayed& out
   }
   out.tick = tick;
   out.log_size += payload.size();
+  ++out.entry_count;
   return true;
 }
 
-}  // namespace
-
-Status replay(const History& history, std::uint64_t tick, Replayed& out) {
-  VARVE_ASSIGN(const bool has_snapshot, take_snapshot(history, tick, out));
+Status check_is_told(const History& history, std::uint64_t tick) {
+  const bool has_snapshot =
+      std::any_of(history.snapshots.begin(), history.snapshots.end(),
+                  [&](const SnapshotMeta& each) { return each.tick == tick; });
+  if (has_snapshot) return {};
   const auto first = history.log.first_tick();
-  if (!has_snapshot) {
-    if (!out.problems.empty() && history.log_base) {
-      return corruption(fmt::format("no snapshot tick {} could be told from is whole: {}", tick,
-                                    out.problems.front().message()));
-    }
-    if (history.log_base || !first || tick < *first) return truncated(history, tick);
+  const bool is_before = history.log_base ? tick < *history.log_base : !first || tick < *first;
+  if (is_before) return truncated(history, tick);
+  return {};
+}
+
+Status find_base(const History& history, std::uint64_t tick, Replayed& out) {
+  VARVE_ASSIGN(const bool has_snapshot, take_snapshot(history, tick, out));
+  if (has_snapshot) return {};
+  if (!out.problems.empty() && history.log_base) {
+    return corruption(fmt::format("no snapshot tick {} could be told from is whole: {}", tick,
+                                  out.problems.front().message()));
   }
-  if (!first || out.tick == tick) return {};
+  const auto first = history.log.first_tick();
+  if (history.log_base || !first || tick < *first) return truncated(history, tick);
+  return {};
+}
+
+Status replay_on(const History& history, std::uint64_t tick, Replayed& out) {
+  if (!history.log.first_tick() || out.tick == tick) return {};
   if (tick == ~std::uint64_t{0}) return corruption(fmt::format("there is no tick {}", tick));
   // Right behind the snapshot, whatever the log begins with now: it refuses if that does not lead
   // on from there.
@@ -73,6 +90,11 @@ Status replay(const History& history, std::uint64_t tick, Replayed& out) {
   return history.log.read(from, tick + 1, [&](std::uint64_t at, const Bytes& payload) {
     return apply_entry(at, payload, out);
   });
+}
+
+Status replay(const History& history, std::uint64_t tick, Replayed& out) {
+  VARVE_TRY(find_base(history, tick, out));
+  return replay_on(history, tick, out);
 }
 
 }  // namespace varve::journal

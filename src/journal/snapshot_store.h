@@ -5,6 +5,7 @@
 //   03 u64 tick              a snapshot there is: u64 size, u64 created at (ms since 1970), u32
 //   pieces 04 u64 tick, u32 number  a piece of one 05                       u64: the log was cut;
 //   before this snapshot's tick only snapshots are left
+//   06 u64 tick              an index of history (history_index.h), which is none of its business
 //
 // Invariants:
 // 1. A snapshot is there when its entry 03 is, which is written with its last piece or after it.
@@ -49,6 +50,8 @@ class SnapshotStore {
   Status erase(std::uint64_t tick);
 
   const Backend& backend() const noexcept { return *backend_; }
+  // For the index of history, whose keys begin with 06.
+  Backend& backend() noexcept { return *backend_; }
   Status close() { return backend_->close(); }
 
  private:

@@ -46,6 +46,9 @@ class TickLogBase : public TickLog {
   Status read(std::uint64_t from, std::uint64_t to, const Visit& visit) const override {
     return or_out_of_memory([&] { return segments_.read(from, to, visit); });
   }
+  Status read_ticks(std::span<const std::uint64_t> ticks, const Visit& visit) const override {
+    return or_out_of_memory([&] { return segments_.read_ticks(ticks, visit); });
+  }
 
  protected:
   Result<Recovered> recover(bool writes) {

@@ -18,15 +18,17 @@
 //    behind it was written when it was durable. Then, and anywhere else, it is corruption, and so
 //    is a log that ends before the tick a clean close left a mark of.
 //
-// Thread safety: append(), sync(), truncate_before() and close() by one thread at a time; reading
-// by any, meanwhile too, but not during close(). A thread of the log makes files ready and syncs
-// what waits for its time; append() does not wait for such a sync.
+// Thread safety: append() and sync() by one thread at a time; truncate_before() by one at a time,
+// beside them too; reading by any, meanwhile too. Nobody is in a call during close(). A thread of
+// the log makes files ready and syncs what waits for its time; append() does not wait for such a
+// sync, nor for files that go.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -101,6 +103,10 @@ class TickLog {
   // (ErrorCode::not_found) naming the oldest tick if `from` lies before the log.
   using Visit = std::function<Result<bool>(std::uint64_t tick, const Bytes& payload)>;
   virtual Status read(std::uint64_t from, std::uint64_t to, const Visit& visit) const = 0;
+
+  // Those of `ticks`, which rise, that have an entry: each for about one read of the disk. Errors
+  // as of read(); what is damaged beside them is none of theirs.
+  virtual Status read_ticks(std::span<const std::uint64_t> ticks, const Visit& visit) const = 0;
 
   // Whether there are segments all of whose entries are before `tick`.
   virtual bool can_truncate_before(std::uint64_t tick) const = 0;

@@ -28,19 +28,32 @@ void put_entry(ByteWriter& out, EntryHeader header, ByteView payload, std::uint6
 
 void PendingEntries::add(EntryHeader header, ByteView payload, const Compression& compression,
                          bool tries) {
-  // Padding that was behind the last one is of its place in a file, not of its bytes.
-  if (!entries_.empty()) bytes_.truncate(entries_.back().position + entries_.back().size());
-  Entry entry{.header = header, .position = bytes_.size()};
-  bytes_.extend(kEntryHeaderSize);
-  const std::size_t start = bytes_.size();
-  entry.header.is_stored =
+  const std::size_t start = begin_entry();
+  header.is_stored =
       !tries || !compression.compress(payload, bytes_) || bytes_.size() - start >= payload.size();
-  if (entry.header.is_stored) {
+  if (header.is_stored) {
     bytes_.truncate(start);
     bytes_.bytes(payload);
   }
-  entry.header.payload_size = static_cast<std::uint32_t>(bytes_.size() - start);
-  entries_.push_back(entry);
+  end_entry(header, start);
+}
+
+void PendingEntries::add_encoded(const EntryHeader& header, ByteView payload) {
+  const std::size_t start = begin_entry();
+  bytes_.bytes(payload);
+  end_entry(header, start);
+}
+
+std::size_t PendingEntries::begin_entry() {
+  // Padding that was behind the last one is of its place in a file, not of its bytes.
+  if (!entries_.empty()) bytes_.truncate(entries_.back().position + entries_.back().size());
+  bytes_.extend(kEntryHeaderSize);
+  return bytes_.size();
+}
+
+void PendingEntries::end_entry(const EntryHeader& header, std::size_t start) {
+  entries_.push_back({.header = header, .position = start - kEntryHeaderSize});
+  entries_.back().header.payload_size = static_cast<std::uint32_t>(bytes_.size() - start);
 }
 
 void PendingEntries::drop_last() {

@@ -28,6 +28,8 @@ class PendingEntries {
   // `header` says the tick and the group; the rest comes from the payload. Compressed if that makes
   // it smaller, and `tries` allows to find out.
   void add(EntryHeader header, ByteView payload, const Compression& compression, bool tries);
+  // The same with a payload that is as `header.is_stored` says.
+  void add_encoded(const EntryHeader& header, ByteView payload);
   void drop_last();
   void clear() noexcept;
 
@@ -39,6 +41,9 @@ class PendingEntries {
                  TickIndex& index) const;
 
  private:
+  // Where the payload goes, and what is known when it is there.
+  std::size_t begin_entry();
+  void end_entry(const EntryHeader& header, std::size_t start);
   ByteView payload(const Entry& entry) const {
     return bytes_.view().subspan(entry.position + kEntryHeaderSize, entry.header.payload_size);
   }

@@ -129,4 +129,55 @@ Status SegmentList::read(std::uint64_t from, std::uint64_t to, const TickLog::Vi
   return {};
 }
 
+// --- Single ticks ------------------------------------------------------------------------
+
+namespace {
+
+// As far as it is between two points of an index, and a tick.
+constexpr std::size_t kPickSize = kIndexStep + (8 << 10);
+
+}  // namespace
+
+Result<std::optional<Bytes>> SegmentList::pick(const SegmentRef& segment,
+                                               std::uint64_t tick) const {
+  VARVE_ASSIGN(const View shown, view(segment, tick));
+  EntryWalk walk(*shown.file, segment->header, shown.end, shown.start_offset, kPickSize);
+  VARVE_ASSIGN(const auto entry, walk.find(tick));
+  if (!entry || tick > shown.last_tick) return std::nullopt;
+  auto payload = payload_of(*entry, segment->header);
+  if (!payload) return std::nullopt;
+  return *std::move(payload);
+}
+
+Status SegmentList::read_ticks(std::span<const std::uint64_t> ticks,
+                               const TickLog::Visit& visit) const {
+  if (ticks.empty()) return {};
+  VARVE_ASSIGN(const std::vector<SegmentRef> segments, in_range(ticks.front(), ticks.back() + 1));
+  auto segment = segments.begin();
+  for (const std::uint64_t tick : ticks) {
+    const auto is_before = [&](const SegmentRef& each) {
+      const std::lock_guard lock(mutex_);
+      return each->last_tick < tick;
+    };
+    while (segment != segments.end() && is_before(*segment)) ++segment;
+    std::optional<Bytes> payload;
+    const bool may_be_there = segment != segments.end() && tick >= (*segment)->header.start_tick;
+    if (may_be_there) {
+      VARVE_ASSIGN(payload, pick(*segment, tick));
+    }
+    bool goes_on = true;
+    if (payload) {
+      VARVE_ASSIGN(goes_on, visit(tick, *payload));
+    } else {
+      // It is not there, or something before it is damaged: read() knows what to say.
+      VARVE_TRY(read(tick, tick + 1, [&](std::uint64_t at, const Bytes& found) -> Result<bool> {
+        VARVE_ASSIGN(goes_on, visit(at, found));
+        return false;
+      }));
+    }
+    if (!goes_on) return {};
+  }
+  return {};
+}
+
 }  // namespace varve::journal

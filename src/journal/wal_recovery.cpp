@@ -186,16 +186,15 @@ class Recovery {
     if (is_durable) found_.durable_at = Link{last.header.segment_id, last.last_tick};
     if (found_.durable_at) found_.durable_tick = found_.durable_at->tick;
     if (!writes_ || is_durable) return {};
+    found_.unsure_codec = last.header.codec;
     EntryWalk walk(file, last.header, last.end, scan.unsure_offset);
     while (walk.last_tick() != last.last_tick) {
       VARVE_ASSIGN(const auto entry, walk.next());
       if (!entry) return io_error(fmt::format("{}: reads differently each time", last.path));
-      auto payload =
-          entry->header.is_stored
-              ? Result<Bytes>(Bytes::copy_of(entry->payload))
-              : compression(last.header.codec).decompress(entry->payload, kPayloadSizeMax);
-      if (!payload) return payload.error().with_context(last.path);
-      found_.unsure.push_back({entry->header.tick, std::move(*payload)});
+      // Not decompressed: nonsense under a good checksum stays one bad tick, and those behind it
+      // are not lost for it.
+      found_.unsure.push_back(
+          {entry->header.tick, entry->header.is_stored, Bytes::copy_of(entry->payload)});
     }
     return {};
   }

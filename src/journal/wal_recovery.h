@@ -16,7 +16,8 @@ namespace varve::journal {
 
 struct UnsureEntry {
   std::uint64_t tick = 0;
-  Bytes payload;
+  bool is_stored = false;  // as it is, not compressed
+  Bytes payload;           // as it lies in its segment
 };
 
 struct Recovered {
@@ -31,6 +32,7 @@ struct Recovered {
   // Read behind it. Perhaps only memory shows them: a sync of them may have failed before the last
   // writer ended. For a writer alone.
   std::vector<UnsureEntry> unsure;
+  CompressionId unsure_codec = CompressionId::none;
   // The end is damaged: what is written next does not follow from what was there.
   bool is_end_damaged = false;
 };

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,7 @@ class SegmentList {
 
   // docs of TickLog::read().
   Status read(std::uint64_t from, std::uint64_t to, const TickLog::Visit& visit) const;
+  Status read_ticks(std::span<const std::uint64_t> ticks, const TickLog::Visit& visit) const;
 
  private:
   // A segment as it was at one moment.
@@ -84,6 +86,8 @@ class SegmentList {
   Result<View> view(const SegmentRef& segment, std::uint64_t from) const;
   Result<bool> read_segment(const View& view, std::uint64_t from, std::uint64_t to,
                             const TickLog::Visit& visit) const;
+  // Its payload, if that can be had without looking at the entries before it.
+  Result<std::optional<Bytes>> pick(const SegmentRef& segment, std::uint64_t tick) const;
   Error truncated(std::uint64_t from) const;
   // What to say where a segment cannot be read: that it is damaged, unless it is gone.
   Error damaged(const View& view, std::uint64_t offset,

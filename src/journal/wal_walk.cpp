@@ -8,8 +8,6 @@
 namespace varve::journal {
 namespace {
 
-constexpr std::size_t kWindowSize = 64 << 10;
-
 // Remembers what entries say of the durability of those before them.
 class GroupWatch {
  public:
@@ -87,7 +85,7 @@ Result<ByteView> FileWindow::view(std::uint64_t offset, std::size_t size) {
   size = static_cast<std::size_t>(std::min<std::uint64_t>(size, left));
   if (offset < offset_ || offset + size > offset_ + bytes_.size()) {
     const std::uint64_t read_size =
-        std::min<std::uint64_t>(std::max<std::uint64_t>(size, kWindowSize), left);
+        std::min<std::uint64_t>(std::max<std::uint64_t>(size, piece_size_), left);
     bytes_.resize(static_cast<std::size_t>(read_size));
     offset_ = offset;
     VARVE_ASSIGN(const std::size_t got, file_.read_at(offset, bytes_.span()));
@@ -111,7 +109,7 @@ Status EntryWalk::skip_padding() {
   }
 }
 
-Result<std::optional<WalEntry>> EntryWalk::next(bool checks) {
+Result<std::optional<WalEntry>> EntryWalk::next(std::uint64_t checks_from) {
   VARVE_TRY(skip_padding());
   VARVE_ASSIGN(ByteView bytes, window_.view(offset_, kEntryHeaderSize));
   const auto header = decode_entry_header(bytes);
@@ -121,7 +119,7 @@ Result<std::optional<WalEntry>> EntryWalk::next(bool checks) {
   if (header->payload_size > window_.limit() - offset_ - kEntryHeaderSize) return std::nullopt;
   const std::size_t size = kEntryHeaderSize + header->payload_size;
   WalEntry entry{.header = *header, .offset = offset_, .end = offset_ + size, .payload = {}};
-  if (checks) {
+  if (header->tick >= checks_from) {
     VARVE_ASSIGN(bytes, window_.view(offset_, size));
     if (bytes.size() < size) return std::nullopt;
     entry.payload = bytes.subspan(kEntryHeaderSize);
@@ -134,8 +132,16 @@ Result<std::optional<WalEntry>> EntryWalk::next(bool checks) {
   return entry;
 }
 
-Result<std::optional<WalEntry>> EntryWalk::next() { return next(true); }
-Result<std::optional<WalEntry>> EntryWalk::next_header() { return next(false); }
+Result<std::optional<WalEntry>> EntryWalk::next() { return next(0); }
+Result<std::optional<WalEntry>> EntryWalk::next_header() { return next(~std::uint64_t{0}); }
+
+Result<std::optional<WalEntry>> EntryWalk::find(std::uint64_t tick) {
+  for (;;) {
+    VARVE_ASSIGN(auto entry, next(tick));
+    if (!entry || entry->header.tick > tick) return std::nullopt;
+    if (entry->header.tick == tick) return entry;
+  }
+}
 
 Result<TailScan> scan_tail(const File& file, const SegmentHeader& header, std::uint64_t file_size,
                            std::optional<std::uint64_t> tick_max) {

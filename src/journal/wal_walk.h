@@ -11,10 +11,12 @@
 namespace varve::journal {
 
 // A part of a file in memory, read a piece at a time.
+inline constexpr std::size_t kWindowSize = 64 << 10;
 class FileWindow {
  public:
-  // `limit` is where the file counts as ended.
-  FileWindow(const File& file, std::uint64_t limit) : file_(file), limit_(limit) {}
+  // `limit` is where the file counts as ended; `piece_size` is read at a time.
+  FileWindow(const File& file, std::uint64_t limit, std::size_t piece_size = kWindowSize)
+      : file_(file), limit_(limit), piece_size_(piece_size) {}
 
   std::uint64_t limit() const noexcept { return limit_; }
   // The bytes at `offset`, fewer if the file ends before. Valid until the next call. Nothing is
@@ -24,6 +26,7 @@ class FileWindow {
  private:
   const File& file_;
   std::uint64_t limit_;
+  std::size_t piece_size_;
   std::uint64_t offset_ = 0;
   Buffer bytes_;
 };
@@ -41,15 +44,16 @@ struct IndexPoint {
   std::uint64_t offset = 0;
 };
 using TickIndex = std::vector<IndexPoint>;
-inline constexpr std::uint64_t kIndexStep = 64 << 10;
+// About what one read brings: a tick is found with one.
+inline constexpr std::uint64_t kIndexStep = 16 << 10;
 // Notes an entry if the last one that was noted lies far enough before.
 void note_in_index(TickIndex& index, std::uint64_t tick, std::uint64_t offset);
 
 class EntryWalk {
  public:
   EntryWalk(const File& file, const SegmentHeader& header, std::uint64_t limit,
-            std::uint64_t offset = kSegmentHeaderSize)
-      : window_(file, limit), header_(header), offset_(offset) {}
+            std::uint64_t offset = kSegmentHeaderSize, std::size_t piece_size = kWindowSize)
+      : window_(file, limit, piece_size), header_(header), offset_(offset) {}
 
   // The next entry that is whole, with a tick above all before it; nullopt where there is none:
   // at_offset() is where one would be.
@@ -57,11 +61,16 @@ class EntryWalk {
   // The same by the headers alone, without looking at payloads.
   Result<std::optional<WalEntry>> next_header();
 
+  // Goes by headers to this tick's entry; nullopt if they do not lead to one that is whole,
+  // whatever the reason.
+  Result<std::optional<WalEntry>> find(std::uint64_t tick);
+
   std::uint64_t at_offset() const noexcept { return offset_; }
   const std::optional<std::uint64_t>& last_tick() const noexcept { return last_tick_; }
 
  private:
-  Result<std::optional<WalEntry>> next(bool checks);
+  // Entries of ticks before `checks_from` are not looked at but for their headers.
+  Result<std::optional<WalEntry>> next(std::uint64_t checks_from);
   Status skip_padding();
 
   FileWindow window_;

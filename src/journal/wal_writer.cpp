@@ -11,7 +11,9 @@
 namespace varve::journal {
 namespace {
 
-constexpr std::uint32_t kUntriedCountMax = 15;
+// A try costs as much as everything else append() computes, and noise stays noise: at the worst a
+// game that begins to send what compresses has it noticed a few seconds later.
+constexpr std::uint32_t kUntriedCountMax = 63;
 // Less hardly ever becomes smaller, and says nothing about the rest.
 constexpr std::size_t kCompressedSizeMin = 32;
 
@@ -41,7 +43,13 @@ Status WalWriter::start(const Recovered& recovered) {
   // A log that lost everything still knows where it was.
   if (!latest_ && durable_at_) latest_ = durable_at_->tick;
   if (recovered.unsure.empty()) return {};
-  for (const UnsureEntry& entry : recovered.unsure) add_pending(entry.tick, entry.payload);
+  // As they are, so that the segment has the codec of the one they come from.
+  codec_ = recovered.unsure_codec;
+  for (const UnsureEntry& entry : recovered.unsure) {
+    EntryHeader header = next_header(entry.tick);
+    header.is_stored = entry.is_stored;
+    pending_.add_encoded(header, entry.payload);
+  }
   return begin_segment();
 }
 
@@ -70,14 +78,16 @@ Status WalWriter::append(std::uint64_t tick, ByteView payload) {
   }
 }
 
+EntryHeader WalWriter::next_header(std::uint64_t tick) const {
+  return {.begins_group = group_begins_,
+          .is_behind_durable = group_begins_ && !is_syncing_,
+          .tick = tick};
+}
+
 void WalWriter::add_pending(std::uint64_t tick, ByteView payload) {
-  const bool may_help =
-      options_.compression != CompressionId::none && payload.size() >= kCompressedSizeMin;
+  const bool may_help = codec_ != CompressionId::none && payload.size() >= kCompressedSizeMin;
   const bool tries = may_help && untried_left_ == 0;
-  const EntryHeader header{.begins_group = group_begins_,
-                           .is_behind_durable = group_begins_ && !is_syncing_,
-                           .tick = tick};
-  pending_.add(header, payload, compression(options_.compression), tries);
+  pending_.add(next_header(tick), payload, compression(codec_), tries);
   if (!may_help) return;
   if (!tries) {
     --untried_left_;
@@ -95,6 +105,7 @@ Status WalWriter::make_room(Lock& lock, std::size_t payload_size) {
   if (fits) return {};
   VARVE_TRY(sync_all(lock));
   if (file_ != nullptr) seal();
+  codec_ = options_.compression;
   return {};
 }
 

@@ -36,13 +36,14 @@ class WalWriter {
   using Lock = std::unique_lock<std::mutex>;
 
   WalWriter(const TickLogOptions& options, const WalFiles& files, SegmentList& segments)
-      : options_(options), files_(files), segments_(segments) {}
+      : options_(options), files_(files), segments_(segments), codec_(options.compression) {}
 
   // Goes on where recovery ended. Writes again what may be lost.
   Status start(const Recovered& recovered);
 
   Status append(std::uint64_t tick, ByteView payload);
   Status sync();
+  // Beside appends and syncs, but by one thread at a time.
   Status truncate_before(std::uint64_t tick);
   // The last thing: everything durable, and said so.
   Status close();
@@ -80,6 +81,7 @@ class WalWriter {
   // Decides whether the next entry goes on in the segment. If not, all before it is durable.
   Status make_room(Lock& lock, std::size_t payload_size);
   Status write_last(bool is_due);
+  EntryHeader next_header(std::uint64_t tick) const;
   void add_pending(std::uint64_t tick, ByteView payload);
   bool sync_is_due() const;
   void wait_for_sync(Lock& lock);
@@ -102,6 +104,8 @@ class WalWriter {
   bool waits_for_syncs() const;
   std::uint64_t ahead_size() const;
   void wake_upkeep();
+  // Makes a file for the next segment of the one of a segment nobody needs, if there is none.
+  void recycle(std::uint64_t id);
 
   const TickLogOptions& options_;
   const WalFiles& files_;
@@ -115,6 +119,8 @@ class WalWriter {
   // The same file, for syncs beside writes: a File does one thing at a time.
   std::shared_ptr<File> sync_file_;
   std::unique_ptr<File> spare_;
+  // Of the last segment and of everything pending.
+  CompressionId codec_;
   bool is_making_spare_ = false;
   std::uint64_t segment_id_ = 0;
   std::uint64_t next_segment_id_ = 1;
@@ -124,7 +130,7 @@ class WalWriter {
   std::optional<std::uint64_t> latest_;
   std::optional<Link> durable_at_;
   bool follows_damage_ = false;
-  Mark mark_;
+  Mark mark_;  // changed by start(), truncate_before() and close() alone, one at a time
 
   // Entries of a sync that is under way, and those behind it.
   PendingEntries syncing_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/endian.h"
+#include "base/guarded.h"
 #include "base/try.h"
 #include "journal/wal_writer.h"
 
@@ -111,7 +112,7 @@ SegmentRef WalWriter::encode_newborn() {
   // A number is used once, whatever comes of it: bytes of a failed attempt must not pass.
   segment->header = {.segment_id = next_segment_id_++,
                      .start_tick = first.entries().front().header.tick,
-                     .codec = options_.compression,
+                     .codec = codec_,
                      .alignment = options_.alignment,
                      .previous = durable_at_,
                      .after_damage = follows_damage_};
@@ -244,8 +245,8 @@ void WalWriter::wake_upkeep() {
 
 // --- Ends ----------------------------------------------------------------------------
 
+// Appends go on meanwhile: they add segments behind those that go, and never touch the mark.
 Status WalWriter::truncate_before(std::uint64_t tick) {
-  const Lock lock(mutex_);
   std::vector<SegmentRef> victims = segments_.before(tick);
   if (victims.empty()) return {};
   Mark mark = mark_;
@@ -258,13 +259,23 @@ Status WalWriter::truncate_before(std::uint64_t tick) {
     const std::uint64_t id = victim->header.segment_id;
     // Who still reads one must find it as it was; without its name it stays for them.
     const bool is_unused = victim.use_count() == 1;
-    if (is_unused && spare_ == nullptr && !is_making_spare_) {
-      if (auto spare = files_.recycle(id, options_.segment_size)) spare_ = std::move(*spare);
-    }
+    if (is_unused) recycle(id);
     // If it is gone that does nothing; if it stays, it is below the mark.
     (void)files_.vfs().remove(victim->path);
   }
   return {};
+}
+
+void WalWriter::recycle(std::uint64_t id) {
+  {
+    const Lock lock(mutex_);
+    if (spare_ != nullptr || is_making_spare_) return;
+    is_making_spare_ = true;
+  }
+  auto spare = or_out_of_memory([&] { return files_.recycle(id, options_.segment_size); });
+  const Lock lock(mutex_);
+  is_making_spare_ = false;
+  if (spare) spare_ = std::move(*spare);
 }
 
 Status WalWriter::close() {

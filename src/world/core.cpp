@@ -7,6 +7,7 @@
 
 #include "base/try.h"
 #include "store/commit_check.h"
+#include "world/journal_opening.h"
 #include "world/world_core.h"
 
 namespace varve {
@@ -50,6 +51,7 @@ World::Core::Core(std::unique_ptr<Store> opened, WorldOptions chosen,
         std::move(opened_journal), *store, tick_number,
         WorldJournalOptions{.history_ticks = options.journal->history_ticks,
                             .queue_size_max = options.journal->queue_size_max,
+                            .pick_up_time = pick_up_time(options.journal->sync_mode),
                             .background = journal_in_background},
         [this](const Error& error) {
           logger.log(LogLevel::error, "the journal was given up; saves go on",

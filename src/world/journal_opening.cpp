@@ -29,6 +29,12 @@ JournalId new_id(std::uint64_t seed) {
   return id;
 }
 
+// What is left of the time for the log itself.
+Durability without_pick_up(Durability sync_mode) {
+  sync_mode.interval_ms -= static_cast<std::uint32_t>(pick_up_time(sync_mode).count());
+  return sync_mode;
+}
+
 class JournalOpening {
  public:
   JournalOpening(Store& store, std::string_view save_path, const WorldOptions& options,
@@ -48,7 +54,7 @@ class JournalOpening {
   Result<std::unique_ptr<JournalFolder>> open_folder(const std::string& path,
                                                      const JournalConfig& config) const {
     return JournalFolder::open(seam_.vfs, path,
-                               {.log = {.durability = config.sync_mode,
+                               {.log = {.durability = without_pick_up(config.sync_mode),
                                         .compression = journal::compression_of(config.compression),
                                         .segment_size = config.segment_size,
                                         .background = seam_.background},
@@ -194,6 +200,19 @@ class JournalOpening {
 };
 
 }  // namespace
+
+std::chrono::milliseconds pick_up_time(const Durability& sync_mode) noexcept {
+  switch (sync_mode.kind) {
+    case Durability::Kind::every_ms:
+      return std::chrono::milliseconds(std::min<std::uint32_t>(sync_mode.interval_ms / 4, 10));
+    case Durability::Kind::none:
+      return std::chrono::milliseconds(10);
+    case Durability::Kind::every_commit:
+    case Durability::Kind::every_n:
+      break;
+  }
+  return std::chrono::milliseconds(0);
+}
 
 Result<std::unique_ptr<JournalFolder>> open_journal(Store& store, std::string_view save_path,
                                                     const WorldOptions& options,

@@ -1,6 +1,7 @@
 // Bringing a save and its journal together when a world is opened.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,6 +21,10 @@ struct JournalSeam {
   bool background = true;
   std::uint64_t seed = 0;  // 0: from the system
 };
+
+// How long a tick may lie on its way to the log, which is a part of what the game allows it to be
+// lost for: none where each tick, or each Nth, is to be durable.
+std::chrono::milliseconds pick_up_time(const Durability& sync_mode) noexcept;
 
 // After this the save is what it was at the last tick its journal knows, whether or not the options
 // ask for a journal; and the journal, if they do, is this save's. Null if they do not.

@@ -13,6 +13,8 @@ namespace {
 
 // Between two tries while the disk refuses.
 constexpr std::chrono::milliseconds kRetryTime{100};
+// After so long without a tick it sleeps until it is woken.
+constexpr std::chrono::seconds kIdleTime{1};
 // Failures in a row, but of a full disk, after which a journal is given up.
 constexpr int kFailureCountMax = 3;
 
@@ -68,6 +70,7 @@ Status WorldJournal::close() {
 void WorldJournal::hand_over(std::uint64_t tick,
                              const std::function<ChunkRef(const ChunkPos&)>& find_chunk) noexcept {
   bool is_full = false;
+  bool wakes = true;
   try {
     notes_.hold_chunks(find_chunk);
     std::list<Entry> entry;
@@ -93,6 +96,7 @@ void WorldJournal::hand_over(std::uint64_t tick,
     }
     handed_tick_ = tick;
     is_full = queued_size_ > options_.queue_size_max;
+    wakes = is_asleep_ || is_full;
   } catch (...) {
     // A list of one is all it may have needed.
     return give_up(out_of_space("out of memory while a tick was handed to the journal"));
@@ -101,7 +105,8 @@ void WorldJournal::hand_over(std::uint64_t tick,
     (void)log_queued();
     return;
   }
-  changed_.notify_all();
+  // To wake a thread costs the game more than all the rest: one that looks by itself is let be.
+  if (wakes) changed_.notify_all();
   if (!is_full) return;
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] {
@@ -116,22 +121,33 @@ void WorldJournal::hand_over(std::uint64_t tick,
 // --- Logging -----------------------------------------------------------------------------
 
 void WorldJournal::run() noexcept {
-  for (;;) {
-    {
-      std::unique_lock lock(mutex_);
-      const auto has_work = [this] {
-        return is_stopping_ || !queue_.empty() || cut_tick_ < stored_tick_;
-      };
-      if (problem_ && !is_given_up_) {
-        changed_.wait_for(lock, kRetryTime, [this] { return is_stopping_; });
-      } else {
-        changed_.wait(lock, has_work);
-      }
-      if (is_stopping_) return;
-    }
+  while (wait_for_work()) {
     (void)log_queued();
     cut_history();
   }
+}
+
+// False: it is to stop.
+bool WorldJournal::wait_for_work() {
+  std::unique_lock lock(mutex_);
+  if (problem_ && !is_given_up_) {
+    changed_.wait_for(lock, kRetryTime, [this] { return is_stopping_; });
+    return !is_stopping_;
+  }
+  const auto is_wanted = [this] {
+    return is_stopping_ || wanted_tick_ > logged_tick_ || cut_tick_ < stored_tick_ ||
+           queued_size_ > options_.queue_size_max;
+  };
+  // Looks by itself as long as ticks come.
+  const auto idle_since = std::chrono::steady_clock::now();
+  while (options_.pick_up_time.count() != 0 && queue_.empty() && !is_wanted() &&
+         std::chrono::steady_clock::now() - idle_since < kIdleTime) {
+    changed_.wait_for(lock, options_.pick_up_time, is_wanted);
+  }
+  is_asleep_ = true;
+  changed_.wait(lock, [&] { return is_wanted() || !queue_.empty(); });
+  is_asleep_ = false;
+  return !is_stopping_;
 }
 
 Status WorldJournal::log_queued() {
@@ -244,6 +260,10 @@ Result<bool> WorldJournal::wait_logged(std::uint64_t tick) {
     const Status logged = log_queued();
     lock.lock();
     if (!logged && !is_given_up_) return logged.error();
+  }
+  if (wanted_tick_ < tick) {
+    wanted_tick_ = tick;
+    changed_.notify_all();
   }
   changed_.wait(lock, [&] { return logged_tick_ >= tick || is_given_up_ || problem_.has_value(); });
   if (is_given_up_) return false;

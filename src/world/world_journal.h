@@ -14,6 +14,7 @@
 // Thread safety: notes(), hand_over(), is_at_boundary() on the game thread; the others on any.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -36,6 +37,8 @@ namespace varve {
 struct WorldJournalOptions {
   std::uint64_t history_ticks = 72'000;
   std::size_t queue_size_max = std::size_t{64} << 20;
+  // How long a tick may lie in the queue. 0: its thread is woken for each.
+  std::chrono::milliseconds pick_up_time{0};
   // Off for tests that want everything inside the calls, in one order.
   bool background = true;
 };
@@ -85,6 +88,7 @@ class WorldJournal {
   };
 
   void run() noexcept;
+  bool wait_for_work();
   // Logs what waits; an error if something still does.
   Status log_queued();
   Status log_entry(Entry& entry);
@@ -113,8 +117,10 @@ class WorldJournal {
   std::uint64_t logged_tick_;          // everything up to it is in the log
   std::uint64_t last_entry_tick_ = 0;  // of the last that changed something
   std::uint64_t stored_tick_ = 0;
+  std::uint64_t wanted_tick_ = 0;  // somebody waits for it to be logged
   std::uint64_t cut_tick_ = 0;
-  int failure_count_ = 0;  // in a row
+  int failure_count_ = 0;   // in a row
+  bool is_asleep_ = false;  // its thread, until somebody wakes it
   bool is_given_up_ = false;
   bool is_stopping_ = false;
   bool is_closed_ = false;

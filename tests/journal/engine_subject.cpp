@@ -1,10 +1,12 @@
 #include "journal/engine_subject.h"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "base/try.h"
+#include "io/sim/sim_disk.h"
 
 namespace varve::test {
 namespace {
@@ -12,15 +14,22 @@ namespace {
 constexpr std::string_view kTickGlobal = "the tick";
 // What the state was before the tick: so each tick that is recovered vouches for the one before.
 constexpr std::string_view kDigestGlobal = "the digest";
+constexpr std::string_view kSnapshotStart = "snapshot ";
 
 class EngineSession final : public crash::Session {
  public:
-  explicit EngineSession(std::unique_ptr<StorageEngine> engine) : engine_(std::move(engine)) {}
+  EngineSession(std::unique_ptr<StorageEngine> engine, bool shows_snapshots)
+      : engine_(std::move(engine)), shows_snapshots_(shows_snapshots) {}
 
   Status apply(const crash::Step& step) override {
     if (step.upkeep == "sync") VARVE_TRY(engine_->sync());
     if (step.upkeep == "snapshot" && engine_->latest_tick()) VARVE_TRY(engine_->create_snapshot());
-    if (!step.changes.empty()) VARVE_TRY(commit(step));
+    if (step.upkeep == "truncate") {
+      VARVE_TRY(engine_->truncate_before(engine_->latest_tick().value_or(0)));
+    }
+    const bool is_tick = std::any_of(step.changes.begin(), step.changes.end(),
+                                     [](const auto& change) { return !is_snapshot(change.first); });
+    if (is_tick) VARVE_TRY(commit(step));
     ticks_.push_back(engine_->latest_tick());
     return {};
   }
@@ -43,15 +52,24 @@ class EngineSession final : public crash::Session {
       }
       before = state->digest();
     }
-    return records_of(engine_->state());
+    crash::Records records = records_of(engine_->state());
+    if (!shows_snapshots_) return records;
+    for (const SnapshotMeta& snapshot : engine_->snapshots()) {
+      records.emplace(snapshot_key(snapshot.tick), Bytes());
+    }
+    return records;
   }
   Status close() override { return engine_->close(); }
 
  private:
+  static bool is_snapshot(std::string_view key) { return key.starts_with(kSnapshotStart); }
+
   Status commit(const crash::Step& step) {
     const std::uint64_t tick = engine_->latest_tick().value_or(0) + 1;
     TickRecorder recorder;
-    for (const auto& [key, value] : step.changes) recorder.put_global(key, value);
+    for (const auto& [key, value] : step.changes) {
+      if (!is_snapshot(key)) recorder.put_global(key, value);
+    }
     recorder.put_global(kTickGlobal, Bytes::copy_of(std::to_string(tick)));
     recorder.put_global(kDigestGlobal, Bytes::copy_of(std::to_string(engine_->state().digest())));
     // The allocator has a history too: one comes with every tick, and every third goes.
@@ -89,10 +107,32 @@ class EngineSession final : public crash::Session {
   }
 
   std::unique_ptr<StorageEngine> engine_;
+  const bool shows_snapshots_;
   std::vector<std::optional<std::uint64_t>> ticks_;
 };
 
 }  // namespace
+
+std::string snapshot_key(std::uint64_t tick) { return fmt::format("{}{}", kSnapshotStart, tick); }
+
+crash::Start start_after(crash::Subject& subject, const crash::Workload& workload) {
+  sim::SimDisk disk;
+  crash::Start start;
+  auto session = subject.open(disk).value();
+  for (const crash::Step& step : workload) {
+    if (step.upkeep == "reopen") {
+      EXPECT_TRUE(session->close());
+      session.reset();
+      session = subject.open(disk).value();
+      continue;
+    }
+    EXPECT_TRUE(session->apply(step));
+    start.records = crash::after(std::move(start.records), step);
+  }
+  EXPECT_TRUE(session->close());
+  start.image = disk.image();
+  return start;
+}
 
 Result<std::unique_ptr<crash::Session>> EngineSubject::open(Vfs& vfs) {
   VARVE_ASSIGN(auto engine, journal::open_storage(vfs, "journal", config_,
@@ -100,7 +140,7 @@ Result<std::unique_ptr<crash::Session>> EngineSubject::open(Vfs& vfs) {
                                                      return std::chrono::system_clock::time_point();
                                                    }}));
   if (!engine->report().problems.empty()) return engine->report().problems.front();
-  return std::make_unique<EngineSession>(std::move(engine));
+  return std::make_unique<EngineSession>(std::move(engine), shows_snapshots_);
 }
 
 }  // namespace varve::test

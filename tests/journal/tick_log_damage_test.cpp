@@ -134,6 +134,50 @@ TEST(TickLogDamage, ABadEntryWithSomethingBehindItIsCorruption) {
   }
 }
 
+// Whoever wrote it wrote nonsense, or memory failed before the checksum was made. Nobody was
+// promised these ticks yet, but all were accepted: one that is bad does not cost the others.
+TEST(TickLogDamage, AnEntryAtTheUnsyncedEndThatCannotBeDecompressedCostsOneTick) {
+  TickLogOptions options = with_sync_every(100);
+  sim::SimDisk disk;
+  auto log = TickLog::open(disk, kLogDir, options).value();
+  Ticks expected;
+  for (std::uint64_t tick = 1; tick <= 4; ++tick) {
+    expected[tick] = std::string(300, static_cast<char>('a' + tick));
+    ASSERT_TRUE(log->append(tick, as_byte_view(expected[tick])));
+  }
+  log.reset();
+  const std::string path = segments_in(disk).back();
+  journal::WalEntry bad = entries_of(disk, path)[2];
+  ASSERT_EQ(bad.header.tick, 3u);
+  ASSERT_FALSE(bad.header.is_stored);
+  Buffer contents = contents_of(disk, path).clone();
+  const auto entry = contents.span().subspan(static_cast<std::size_t>(bad.offset),
+                                             static_cast<std::size_t>(bad.end - bad.offset));
+  // An offset of 0 is in no LZ4 block.
+  const auto payload = entry.subspan(journal::kEntryHeaderSize);
+  std::fill(payload.begin() + 4, payload.end(), std::byte{0});
+  bad.header.checksum = journal::entry_checksum(bad.header, payload, 1);
+  journal::encode_entry_header(bad.header, entry.data());
+  replace_contents(disk, path, contents.view());
+
+  // With another codec too: what is taken over keeps its own.
+  for (const CompressionId codec : {CompressionId::zstd, CompressionId::lz4}) {
+    options.compression = codec;
+    log = TickLog::open(disk, kLogDir, options).value();
+    EXPECT_EQ(log->latest_tick(), codec == CompressionId::zstd ? 4u : 5u);
+    EXPECT_EQ(ticks_in(*log, 1, 3), (Ticks{{1, expected[1]}, {2, expected[2]}}));
+    EXPECT_EQ(show(*log, 3, 4).status.error().code(), ErrorCode::corruption);
+    EXPECT_EQ(ticks_in(*log, 4, 5), (Ticks{{4, expected[4]}}));
+    if (codec == CompressionId::zstd) {
+      const std::string more(500, 'm');
+      ASSERT_TRUE(log->append(5, as_byte_view(more)));
+      EXPECT_EQ(ticks_in(*log, 5), (Ticks{{5, more}}));
+      // A segment that begins by itself has the codec that was asked for.
+      ASSERT_TRUE(log->close());
+    }
+  }
+}
+
 TEST(TickLogDamage, ABadEntryOfAnEarlierSegmentIsCorruptionWhenItIsRead) {
   const Sample sample = make_sample(40, small_tick_log_options());
   sim::SimDisk whole(sample.image);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "io/sim/sim_disk.h"
 #include "journal/tick_log_subject.h"
@@ -94,6 +96,90 @@ TEST(TickLog, ReadsAnyRange) {
     ASSERT_TRUE(log->close());
     log = open(disk, options);
   }
+}
+
+TEST(TickLog, ReadsSingleTicks) {
+  sim::SimDisk disk;
+  TickLogOptions options = small_tick_log_options();
+  options.segment_size = 300 << 10;
+  auto log = open(disk, options);
+  const Ticks all = fill(*log, 1, 500);
+  for (int round = 0; round < 2; ++round) {
+    for (std::uint64_t step = 1; step < 400; step += 37) {
+      std::vector<std::uint64_t> wanted;
+      Ticks expected;
+      // Some of them are not there, as those behind the end.
+      for (std::uint64_t tick = step % 5; tick < 1010; tick += step) {
+        wanted.push_back(tick);
+        if (all.contains(tick)) expected.insert(*all.find(tick));
+      }
+      Ticks found;
+      ASSERT_TRUE(
+          log->read_ticks(wanted, [&](std::uint64_t tick, const Bytes& payload) -> Result<bool> {
+            found.emplace(tick, payload.text());
+            return true;
+          }));
+      EXPECT_EQ(found, expected) << step;
+    }
+    ASSERT_TRUE(log->close());
+    log = open(disk, options);
+  }
+  int count = 0;
+  const std::vector<std::uint64_t> three = {1, 3, 5};
+  EXPECT_TRUE(log->read_ticks(
+      three, [&](std::uint64_t, const Bytes&) -> Result<bool> { return ++count < 2; }));
+  EXPECT_EQ(count, 2);
+  ASSERT_TRUE(log->truncate_before(900));
+  EXPECT_EQ(log->read_ticks(three, [](std::uint64_t, const Bytes&) -> Result<bool> { return true; })
+                .error()
+                .code(),
+            ErrorCode::not_found);
+}
+
+// Every byte of a segment, one after the other: a tick that is told is itself, one that is not is
+// damaged or beside the damage.
+TEST(TickLog, SingleTicksAreToldBesideDamageButNeverWrong) {
+  sim::SimDisk disk;
+  TickLogOptions options = small_tick_log_options();
+  options.segment_size = 8192;
+  auto log = open(disk, options);
+  Ticks all;
+  for (std::uint64_t tick = 1; tick <= 40; ++tick) {
+    const Bytes payload = noise(300, tick);
+    ASSERT_TRUE(log->append(tick, payload));
+    all.emplace(tick, payload.text());
+  }
+  std::string first;
+  const std::vector<DirEntry> entries = disk.list(kLogDir).value();
+  for (const DirEntry& entry : entries) {
+    const std::string path = std::string(kLogDir) + "/" + entry.name;
+    if (entry.name.ends_with(".wal") && (first.empty() || path < first)) first = path;
+  }
+  auto file = disk.open(first, OpenMode::write).value();
+  const std::uint64_t size = file->size().value();
+  std::size_t damaged_count = 0;
+  for (std::uint64_t offset = 66; offset < size; offset += 7) {
+    std::byte byte;
+    ASSERT_TRUE(file->read_exactly(offset, {&byte, 1}));
+    const std::byte flipped = byte ^ std::byte{0x41};
+    ASSERT_TRUE(file->write_at(offset, ByteView(&flipped, 1)));
+    std::size_t told_count = 0;
+    for (const auto& [tick, payload] : all) {
+      const Status read = log->read_ticks(
+          std::span(&tick, 1), [&](std::uint64_t at, const Bytes& found) -> Result<bool> {
+            EXPECT_EQ(at, tick);
+            EXPECT_EQ(found.text(), payload);
+            ++told_count;
+            return true;
+          });
+      if (!read) EXPECT_EQ(read.error().code(), ErrorCode::corruption);
+      // Never left out without a word.
+      if (!read) ++damaged_count, ++told_count;
+    }
+    ASSERT_EQ(told_count, all.size()) << offset;
+    ASSERT_TRUE(file->write_at(offset, ByteView(&byte, 1)));
+  }
+  EXPECT_GT(damaged_count, 0u);
 }
 
 TEST(TickLog, StopsReadingWhenToldAndPassesErrorsOn) {
@@ -296,6 +382,40 @@ TEST(TickLog, ReadsSegmentsOfEveryCompressionAndGoesOnInAnother) {
     EXPECT_EQ(ticks_in(*log), all) << codec->name();
   }
   EXPECT_EQ(ticks_in(*TickLog::open_to_read(disk, kLogDir).value()), all);
+}
+
+// What goes is removed by another thread than the one that appends, which does not wait for it.
+TEST(TickLog, HistoryGoesBesideAppends) {
+  sim::SimDisk disk;
+  TickLogOptions options = small_tick_log_options();
+  options.background = true;
+  const auto log = TickLog::open(disk, kLogDir, options).value();
+  constexpr std::uint64_t kLast = 400;
+  std::atomic<std::uint64_t> latest = 0;
+  std::thread cutter([&] {
+    for (std::uint64_t seen = 0; seen != kLast;) {
+      seen = latest;
+      const Status cut = log->truncate_before(seen > 10 ? seen - 10 : 0);
+      EXPECT_TRUE(cut) << cut.error().message();
+    }
+  });
+  for (std::uint64_t tick = 1; tick <= kLast; ++tick) {
+    EXPECT_TRUE(log->append(tick, noise(300, tick)));
+    latest = tick;
+  }
+  cutter.join();
+  const std::uint64_t first = log->first_tick().value();
+  EXPECT_GT(first, kLast / 2);
+  EXPECT_LE(first, kLast - 10);
+  Ticks expected;
+  for (std::uint64_t tick = first; tick <= kLast; ++tick) {
+    expected[tick] = std::string(noise(300, tick).text());
+  }
+  EXPECT_EQ(ticks_in(*log, first), expected);
+  ASSERT_TRUE(log->close());
+  const auto again = TickLog::open_to_read(disk, kLogDir).value();
+  EXPECT_TRUE(again->report().problems.empty());
+  EXPECT_EQ(ticks_in(*again, first), expected);
 }
 
 }  // namespace
