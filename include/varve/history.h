@@ -43,7 +43,8 @@ class PastWorld {
   virtual ~PastWorld() = default;
   virtual std::uint64_t tick() const = 0;
 
-  // Its payload, as its type would have stored it; nullopt if it had never been saved or changed.
+  // Its payload, as its type would have stored it. Of one nobody had saved or changed yet nullopt,
+  // or what the generator made.
   virtual Result<std::optional<Bytes>> chunk(const ChunkPos& pos) const = 0;
   virtual Result<std::optional<Entity>> entity(EntityId id) const = 0;
   // Of an entity that is a ComponentSet.

@@ -134,6 +134,7 @@ std::uint64_t JournalFolder::oldest_tick() const {
   const auto first = log_->first_tick();
   if (!first || !log_->begins_cut()) return meta_.base_tick;
   const std::uint64_t start = index_->stretch_start(*first);
+  if (start == *first) return std::max(meta_.base_tick, start);
   // Where its first ticks changed nothing the log does not have them, and still is whole.
   const Status read =
       log_->read(start, start + 1, [](std::uint64_t, const Bytes&) { return Result<bool>(false); });

@@ -1,6 +1,7 @@
 #include "journal/past_world.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/guarded.h"
 #include "base/try.h"
@@ -26,11 +27,7 @@ class PastWorldImpl final : public PastWorld {
   }
 
   Result<std::optional<Entity>> entity(EntityId id) const override {
-    return or_out_of_memory([&]() -> Result<std::optional<Entity>> {
-      VARVE_ASSIGN(RecordValue value, past_.at(entity_key_of(id), tick_));
-      if (!value) return std::nullopt;
-      return Entity{.id = id, .owner = value->owner, .data = std::move(value->data)};
-    });
+    return or_out_of_memory([&] { return entity_of(id, {}); });
   }
 
   Result<std::optional<Bytes>> component(EntityId id, ComponentId component) const override {
@@ -75,32 +72,47 @@ class PastWorldImpl final : public PastWorld {
     });
   }
 
-  // Each entity that may have been there at the tick and, if there is a filter, inside: those
-  // stored so now, and those that were touched between what is stored and the tick, whichever
-  // comes first.
-  Result<std::vector<EntityId>> candidates(const ChunkFilter& filter) const {
-    const std::uint64_t stored_tick = past_.store().tick();
-    std::vector<EntityId> ids;
+  Result<std::optional<Entity>> entity_of(EntityId id, const KnownTicks& known) const {
+    VARVE_ASSIGN(RecordValue value, past_.at(entity_key_of(id), tick_, known));
+    if (!value) return std::nullopt;
+    return Entity{.id = id, .owner = value->owner, .data = std::move(value->data)};
+  }
+
+  // Those a filter may admit: what is stored inside it now, and what was touched between what is
+  // stored and the tick, whichever comes first.
+  Status visit_entities(const ChunkFilter& filter,
+                        const std::function<bool(const Entity&)>& visit) const {
+    // All that at() may ask for, so that nothing is looked up for what is not among it.
+    TickRange range{.from = std::min(past_.stretch_start(tick_), past_.store().tick() + 1)};
+    std::vector<EntityId> stored;
     VARVE_TRY(past_.store().list_entities(filter, [&](const EntityInfo& info) {
-      ids.push_back(info.id);
+      stored.push_back(info.id);
       return true;
     }));
     // Behind the listing: what was moved out of it meanwhile is logged by now.
-    const TickRange range{.from = std::min(stored_tick, tick_) + 1, .to = past_.latest_tick() + 1};
-    VARVE_ASSIGN(const auto touched, past_.touched(range, RecordKind::entity));
-    for (const RecordKey& key : touched) ids.push_back(key.id);
-    std::ranges::sort(ids);
-    ids.erase(std::ranges::unique(ids).begin(), ids.end());
-    return ids;
-  }
-
-  Status visit_entities(const ChunkFilter& filter,
-                        const std::function<bool(const Entity&)>& visit) const {
-    VARVE_ASSIGN(const std::vector<EntityId> ids, candidates(filter));
-    for (const EntityId id : ids) {
-      VARVE_ASSIGN(const auto found, entity(id));
-      if (found && !visit(*found)) break;
+    range.to = past_.latest_tick() + 1;
+    std::map<EntityId, std::optional<Entity>> touched;
+    VARVE_TRY(past_.for_each_touched(
+        range, [&](const RecordKey& key, const KnownTicks& known) -> Result<bool> {
+          if (key.kind != RecordKind::entity) return key.kind < RecordKind::entity;
+          VARVE_ASSIGN(touched[key.id], entity_of(key.id, known));
+          return true;
+        }));
+    std::ranges::sort(stored);
+    auto next = touched.begin();
+    const auto visit_before = [&](std::optional<EntityId> id) {
+      for (; next != touched.end() && (!id || next->first < *id); ++next) {
+        if (next->second && !visit(*next->second)) return false;
+      }
+      return true;
+    };
+    for (const EntityId id : stored) {
+      if (!visit_before(id)) return {};
+      if (next != touched.end() && next->first == id) continue;
+      VARVE_ASSIGN(const auto found, entity_of(id, {.range = range}));
+      if (found && !visit(*found)) return {};
     }
+    visit_before(std::nullopt);
     return {};
   }
 

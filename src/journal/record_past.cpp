@@ -33,6 +33,11 @@ struct Settled {
 
 }  // namespace
 
+std::span<const std::uint64_t> KnownTicks::in(const TickRange& part) const noexcept {
+  const auto first = std::ranges::lower_bound(ticks, part.from);
+  return {first, std::ranges::lower_bound(first, ticks.end(), part.to)};
+}
+
 RecordPast::RecordPast(HistorySource source)
     : source_(std::move(source)),
       making_{.type = source_.chunk_type,
@@ -79,11 +84,23 @@ Result<RecordTick> RecordPast::tick_of(const RecordKey& key, std::uint64_t tick)
   return record_in(tick, *mutations, key);
 }
 
+Result<RecordPast::Ticks> RecordPast::ticks_of(const RecordKey& key, const TickRange& range,
+                                               const KnownTicks& known) const {
+  Ticks ticks;
+  if (range.from >= range.to) return ticks;
+  if (known.covers(range)) {
+    ticks.view = known.in(range);
+  } else {
+    VARVE_ASSIGN(ticks.own, source_.journal.index().ticks_of(key, range));
+    ticks.view = ticks.own;
+  }
+  return ticks;
+}
+
 Status RecordPast::for_each_change(const RecordKey& key, const TickRange& range,
-                                   const VisitTick& visit) const {
-  if (range.from >= range.to) return {};
-  VARVE_ASSIGN(const auto touched, source_.journal.index().ticks_of(key, range));
-  for (const std::uint64_t tick : touched) {
+                                   const VisitTick& visit, const KnownTicks& known) const {
+  VARVE_ASSIGN(const Ticks touched, ticks_of(key, range, known));
+  for (const std::uint64_t tick : touched.view) {
     VARVE_ASSIGN(const RecordTick changed, tick_of(key, tick));
     if (changed.empty()) continue;
     VARVE_ASSIGN(const bool goes_on, visit(changed));
@@ -92,21 +109,22 @@ Status RecordPast::for_each_change(const RecordKey& key, const TickRange& range,
   return {};
 }
 
-Result<std::vector<RecordKey>> RecordPast::touched(const TickRange& range,
-                                                   std::optional<RecordKind> kind) const {
-  std::vector<RecordKey> keys;
-  if (range.from >= range.to) return keys;
-  VARVE_TRY(source_.journal.index().for_each_touched(
-      range, [&](const RecordKey& key, std::span<const std::uint64_t>) -> Result<bool> {
-        if (kind && key.kind > *kind) return false;
-        if (!kind || key.kind == *kind) keys.push_back(key);
-        return true;
-      }));
-  return keys;
+Status RecordPast::for_each_touched(const TickRange& range, const VisitTouched& visit) const {
+  if (range.from >= range.to) return {};
+  const HistoryIndex& index = source_.journal.index();
+  const std::uint64_t before = range.from == 0 ? 0 : range.from - 1;
+  const TickRange asked{.from = std::min(index.stretch_start(before), source_.store.tick() + 1),
+                        .to = range.to};
+  return index.for_each_touched(
+      asked, [&](const RecordKey& key, std::span<const std::uint64_t> ticks) -> Result<bool> {
+        if (ticks.empty() || ticks.back() < range.from) return true;
+        return visit(key, {.range = asked, .ticks = ticks});
+      });
 }
 
-Result<RecordValue> RecordPast::at(const RecordKey& key, std::uint64_t tick) const {
-  VARVE_ASSIGN(RecordValue value, at_unchecked(key, tick));
+Result<RecordValue> RecordPast::at(const RecordKey& key, std::uint64_t tick,
+                                   const KnownTicks& known) const {
+  VARVE_ASSIGN(RecordValue value, at_unchecked(key, tick, known));
   // The log may have been cut meanwhile, and then what was looked for was not all there.
   if (const std::uint64_t oldest = oldest_tick(); tick < oldest) {
     return not_found(
@@ -117,31 +135,30 @@ Result<RecordValue> RecordPast::at(const RecordKey& key, std::uint64_t tick) con
 
 Result<RecordValue> RecordPast::before(const RecordKey& key, const RecordTick& changed) const {
   if (changed.image) return *changed.image;
-  if (changed.tick > oldest_tick()) return at_unchecked(key, changed.tick - 1);
+  if (changed.tick > oldest_tick()) return at_unchecked(key, changed.tick - 1, {});
   return corruption(fmt::format("{}: tick {} of the journal does not say what it was before",
                                 to_string(key), changed.tick));
 }
 
-Result<RecordValue> RecordPast::at_unchecked(const RecordKey& key, std::uint64_t tick) const {
+Result<RecordValue> RecordPast::at_unchecked(const RecordKey& key, std::uint64_t tick,
+                                             const KnownTicks& known) const {
   const HistoryIndex& index = source_.journal.index();
   // Before anything else: what is read later is of this tick or a later one.
   const std::uint64_t stored_tick = source_.store.tick();
   const std::uint64_t start = index.stretch_start(tick);
 
-  VARVE_ASSIGN(const auto in_stretch, index.ticks_of(key, {.from = start, .to = tick + 1}));
-  VARVE_ASSIGN(auto made, made_by(key, in_stretch, nullptr));
+  VARVE_ASSIGN(const Ticks in_stretch, ticks_of(key, {.from = start, .to = tick + 1}, known));
+  VARVE_ASSIGN(auto made, made_by(key, in_stretch.view, nullptr));
   if (made) return *std::move(made);
 
   Search search{.from = tick + 1, .window_ticks = index.stretch_ticks()};
-  VARVE_ASSIGN(auto found, found_by_next(key, search));
+  if (known.range.to > search.from) search.window_ticks = known.range.to - search.from;
+  VARVE_ASSIGN(auto found, found_by_next(key, search, known));
   if (found) return *std::move(found);
 
-  std::vector<std::uint64_t> unstored;
-  if (stored_tick + 1 < start) {
-    VARVE_ASSIGN(unstored, index.ticks_of(key, {.from = stored_tick + 1, .to = start}));
-  }
-  VARVE_ASSIGN(made, made_by(key, unstored, [&] { return stored(key); }));
-  VARVE_ASSIGN(found, found_by_next(key, search));
+  VARVE_ASSIGN(const Ticks unstored, ticks_of(key, {.from = stored_tick + 1, .to = start}, known));
+  VARVE_ASSIGN(made, made_by(key, unstored.view, [&] { return stored(key); }));
+  VARVE_ASSIGN(found, found_by_next(key, search, known));
   return found ? *std::move(found) : *std::move(made);
 }
 
@@ -179,16 +196,17 @@ Result<std::optional<RecordValue>> RecordPast::made_by(
   return std::optional<RecordValue>(std::move(value));
 }
 
-Result<std::optional<RecordValue>> RecordPast::found_by_next(const RecordKey& key,
-                                                             Search& search) const {
+Result<std::optional<RecordValue>> RecordPast::found_by_next(const RecordKey& key, Search& search,
+                                                             const KnownTicks& known) const {
   while (search.from <= latest_logged()) {
     const std::uint64_t to =
         search.from + std::min(search.window_ticks, latest_logged() + 1 - search.from);
     std::optional<RecordTick> first;
-    VARVE_TRY(for_each_change(key, {.from = search.from, .to = to}, [&](const RecordTick& next) {
+    const auto take = [&](const RecordTick& next) {
       first = next;
       return Result<bool>(false);
-    }));
+    };
+    VARVE_TRY(for_each_change(key, {.from = search.from, .to = to}, take, known));
     if (first && first->image) return std::optional<RecordValue>(*first->image);
     if (first) {
       return corruption(fmt::format("{}: tick {} of the journal does not say what it was before",

@@ -25,14 +25,16 @@ class Planner {
 
   Result<RollbackPlan> plan() {
     VARVE_TRY(past_.check(request_.tick));
-    VARVE_ASSIGN(const auto touched, past_.touched(since()));
-    for (const RecordKey& key : touched) {
-      if (!may_be_wanted(key)) continue;
-      const Status planned = request_.author.empty() ? plan_record(key) : plan_of_author(key);
-      if (planned) continue;
-      if (!is_of_record(planned.error())) return planned.error();
-      plan_.problems.push_back({.key = to_string(key), .error = planned.error()});
-    }
+    VARVE_TRY(past_.for_each_touched(
+        since(), [&](const RecordKey& key, const KnownTicks& known) -> Result<bool> {
+          if (!may_be_wanted(key)) return true;
+          known_ = known;
+          const Status planned = request_.author.empty() ? plan_record(key) : plan_of_author(key);
+          if (planned) return true;
+          if (!is_of_record(planned.error())) return planned.error();
+          plan_.problems.push_back({.key = to_string(key), .error = planned.error()});
+          return true;
+        }));
     return std::move(plan_);
   }
 
@@ -82,13 +84,13 @@ class Planner {
   }
 
   Status assign_if_different(const RecordKey& key, const RecordValue& to) {
-    VARVE_ASSIGN(const RecordValue from, past_.at(key, now_));
+    VARVE_ASSIGN(const RecordValue from, past_.at(key, now_, known_));
     if (to != from && is_wanted(key, to, from)) assign(key, to);
     return {};
   }
 
   Status plan_record(const RecordKey& key) {
-    VARVE_ASSIGN(const RecordValue to, past_.at(key, request_.tick));
+    VARVE_ASSIGN(const RecordValue to, past_.at(key, request_.tick, known_));
     return assign_if_different(key, to);
   }
 
@@ -99,19 +101,22 @@ class Planner {
     }
     // Before the author's changes in a row, if these were the last.
     std::optional<RecordValue> to;
-    VARVE_ASSIGN(RecordValue begin, past_.at(key, request_.tick));
+    VARVE_ASSIGN(RecordValue begin, past_.at(key, request_.tick, known_));
     RecordFold record = past_.fold(key, std::move(begin));
-    VARVE_TRY(past_.for_each_change(key, since(), [&](const RecordTick& changed) -> Result<bool> {
-      for (const RecordChange& change : changed.changes) {
-        if (change.author != request_.author) {
-          to.reset();
-        } else if (!to) {
-          VARVE_ASSIGN(to, record.value());
-        }
-        VARVE_TRY(record.apply(change));
-      }
-      return true;
-    }));
+    VARVE_TRY(past_.for_each_change(
+        key, since(),
+        [&](const RecordTick& changed) -> Result<bool> {
+          for (const RecordChange& change : changed.changes) {
+            if (change.author != request_.author) {
+              to.reset();
+            } else if (!to) {
+              VARVE_ASSIGN(to, record.value());
+            }
+            VARVE_TRY(record.apply(change));
+          }
+          return true;
+        },
+        known_));
     if (!to) return {};
     return assign_if_different(key, *to);
   }
@@ -121,30 +126,33 @@ class Planner {
   // What a cell was before the author's last changes in a row is what it would be if the author had
   // done nothing at all: changes are assignments. So one chunk is carried forward without them.
   Result<bool> plan_cells(const RecordKey& key) {
-    VARVE_ASSIGN(RecordValue begin, past_.at(key, request_.tick));
+    VARVE_ASSIGN(RecordValue begin, past_.at(key, request_.tick, known_));
     RecordFold without = past_.fold(key, std::move(begin));
     CellsOfAuthor done;
     Status fits;  // whether what others did fits what the author had not done
     bool has_cells = true;
-    VARVE_TRY(past_.for_each_change(key, since(), [&](const RecordTick& changed) -> Result<bool> {
-      for (const RecordChange& change : changed.changes) {
-        const bool is_put = change.kind == RecordChange::Kind::put;
-        if (change.author == request_.author) {
-          if (is_put) {
-            done.is_whole = true;
-          } else {
-            VARVE_ASSIGN(has_cells, add_cells(change.data, done));
+    VARVE_TRY(past_.for_each_change(
+        key, since(),
+        [&](const RecordTick& changed) -> Result<bool> {
+          for (const RecordChange& change : changed.changes) {
+            const bool is_put = change.kind == RecordChange::Kind::put;
+            if (change.author == request_.author) {
+              if (is_put) {
+                done.is_whole = true;
+              } else {
+                VARVE_ASSIGN(has_cells, add_cells(change.data, done));
+              }
+              if (!has_cells) return false;
+            } else if (is_put) {
+              done = {};
+              fits = without.apply(change);
+            } else if (fits) {
+              fits = without.apply(change);
+            }
           }
-          if (!has_cells) return false;
-        } else if (is_put) {
-          done = {};
-          fits = without.apply(change);
-        } else if (fits) {
-          fits = without.apply(change);
-        }
-      }
-      return true;
-    }));
+          return true;
+        },
+        known_));
     if (!has_cells) return false;
     if (!done.is_whole && done.cells.empty()) return true;
     if (!fits) {
@@ -167,7 +175,7 @@ class Planner {
 
   Status assign_cells(const RecordKey& key, const CellsOfAuthor& done, RecordFold& without) {
     VARVE_ASSIGN(const RecordValue to, without.value());
-    VARVE_ASSIGN(RecordValue from, past_.at(key, now_));
+    VARVE_ASSIGN(RecordValue from, past_.at(key, now_, known_));
     if (done.is_whole || !to || !from) {
       if (to != from) assign(key, to);
       return {};
@@ -189,6 +197,7 @@ class Planner {
   const RollbackRequest& request_;
   std::vector<ChunkPos> chunks_;
   const std::uint64_t now_;
+  KnownTicks known_;  // of the record that is looked at
   RollbackPlan plan_;
 };
 

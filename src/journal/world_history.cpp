@@ -11,6 +11,14 @@
 namespace varve::journal {
 namespace {
 
+bool may_be_inside(const RecordKey& key, const ChunkBox& box) {
+  return key.kind == RecordKind::entity || (key.kind == RecordKind::chunk && box.contains(key.pos));
+}
+// Of an entity it is where it stands that counts.
+bool is_inside(const RecordKey& key, const RecordValue& value, const ChunkBox& box) {
+  return key.kind == RecordKind::chunk || (value && value->owner && box.contains(*value->owner));
+}
+
 class WorldHistoryImpl final : public WorldHistory {
  public:
   explicit WorldHistoryImpl(HistorySource source) : past_(std::move(source)) {}
@@ -156,25 +164,22 @@ class WorldHistoryImpl final : public WorldHistory {
     VARVE_TRY(past_.check(before));
     VARVE_TRY(past_.check(after));
     const auto [low, high] = std::minmax(before, after);
-    VARVE_ASSIGN(const auto touched, past_.touched({.from = low + 1, .to = high + 1}));
     std::vector<RecordDifference> found;
-    for (const RecordKey& key : touched) {
-      const bool has_place = key.kind == RecordKind::chunk || key.kind == RecordKind::entity;
-      if (box && (!has_place || (key.kind == RecordKind::chunk && !box->contains(key.pos)))) {
-        continue;
-      }
-      VARVE_ASSIGN(const RecordValue a, past_.at(key, before));
-      VARVE_ASSIGN(const RecordValue b, past_.at(key, after));
-      const auto stands_inside = [&](const RecordValue& value) {
-        return value && value->owner && box->contains(*value->owner);
-      };
-      if (a == b) continue;
-      if (box && key.kind == RecordKind::entity && !stands_inside(a) && !stands_inside(b)) continue;
-      RecordDifference difference{.key = key};
-      if (a) difference.size_before = a->data.size();
-      if (b) difference.size_after = b->data.size();
-      found.push_back(std::move(difference));
-    }
+    VARVE_TRY(
+        past_.for_each_touched({.from = low + 1, .to = high + 1},
+                               [&](const RecordKey& key, const KnownTicks& known) -> Result<bool> {
+                                 if (box && !may_be_inside(key, *box)) return true;
+                                 VARVE_ASSIGN(const RecordValue a, past_.at(key, before, known));
+                                 VARVE_ASSIGN(const RecordValue b, past_.at(key, after, known));
+                                 if (a == b) return true;
+                                 if (box && !is_inside(key, a, *box) && !is_inside(key, b, *box))
+                                   return true;
+                                 RecordDifference difference{.key = key};
+                                 if (a) difference.size_before = a->data.size();
+                                 if (b) difference.size_after = b->data.size();
+                                 found.push_back(std::move(difference));
+                                 return true;
+                               }));
     return found;
   }
 
