@@ -74,6 +74,7 @@ Status commit_put(Store& store, const Request& request, Streams& streams) {
   if (!store.capabilities().durable) {
     return unsupported("a save of this format ends with the program that made it; choose another");
   }
+  if (Status free = check_no_journal(store); !free) return free;
   if (Status kept = keep_aside_if_damaged(store, request.key); !kept) return kept;
   const auto owner = owner_of(store, request);
   if (!owner) return owner.error();

@@ -24,6 +24,7 @@ Result<std::vector<RecordKey>> parse_keys(const std::vector<std::string>& texts)
 // One commit for all of them. Those that are not there are put into `absent`.
 Status erase(Store& store, const std::vector<RecordKey>& keys, std::vector<RecordKey>& absent,
              Streams& streams) {
+  if (Status free = check_no_journal(store); !free) return free;
   Commit commit{.tick = store.tick()};
   for (const RecordKey& key : keys) {
     const auto record = read_record(store, key);

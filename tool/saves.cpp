@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "varve/journal.h"
+
 namespace varve::tool {
 
 Result<std::unique_ptr<Store>> look_at(std::string_view path) {
@@ -10,6 +12,16 @@ Result<std::unique_ptr<Store>> look_at(std::string_view path) {
     return not_found(store.error().message() + "; check the path");
   }
   return store;
+}
+
+Status check_no_journal(const Store& store) {
+  if (!store.capabilities().globals) return {};
+  const auto link = store.read_global(kJournalGlobal);
+  if (!link) return link.error();
+  if (!*link) return {};
+  return invalid_argument(
+      "this save has a journal, which would not know of the change; make it in the game, or "
+      "`varve rollback` to what was before");
 }
 
 bool say_damage(Streams& streams, std::string_view save, const OpenReport& report) {

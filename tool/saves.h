@@ -18,6 +18,10 @@ namespace varve::tool {
 // Opens a save without changing anything on the disk, whoever writes it meanwhile.
 Result<std::unique_ptr<Store>> look_at(std::string_view path);
 
+// Refuses to change a save behind its journal's back: what the journal would tell of it then, and
+// what it would bring back after a crash, would not be true.
+Status check_no_journal(const Store& store);
+
 // Says what opening found damaged, one sentence each. Returns whether there was anything.
 bool say_damage(Streams& streams, std::string_view save, const OpenReport& report);
 

@@ -12,16 +12,24 @@
 // A save that has a journal and is opened without one is brought up to date from it, and goes on
 // without: the journal is left behind, and is set aside (arena.journal.detached) if the world is
 // opened with one again.
+//
+// A backup that takes the place of its save is brought up to what the journal knows when it is
+// opened: to stay at the backup, move the journal away first. Where the journal has a path of its
+// own, a backup that is opened beside its save needs another one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "varve/backend.h"
 #include "varve/storage_engine.h"
 
 namespace varve {
+
+// The global by which a save says that it has a journal, and which: not for games.
+inline constexpr std::string_view kJournalGlobal = "varve:journal";
 
 struct JournalConfig {
   // A folder. Empty: the path of the save and ".journal".

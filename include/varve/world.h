@@ -229,8 +229,10 @@ class World {
   // what is promised. It holds what was stored when its turn came, all saves asked for before it
   // included; what is dirty is not in it, so save() first if it should be. Of the report
   // unchanged_count, erased_count and written_size count what it did. Worlds of the varve
-  // format alone; others have save_to().
-  SaveHandle back_up(std::string_view path, const BackupOptions& options = {});
+  // format alone; others have save_to(). It takes its time, so that no frame waits for the disk it
+  // fills: a gigabyte takes a quarter of a minute, unless the options say otherwise.
+  SaveHandle back_up(std::string_view path,
+                     const BackupOptions& options = {.size_per_second = 64u << 20});
 
   // Whether a save runs or waits to start.
   bool is_saving() const;

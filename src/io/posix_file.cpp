@@ -75,7 +75,12 @@ class PosixFile final : public File {
         return posix_error(failure, path(),
                            fmt::format("write of {} bytes at offset {}", size, offset));
       }
-      pace_written(descriptor_.number(), offset, static_cast<std::size_t>(put));
+      if (is_paced()) {
+        // Only begun: to wait for it would take its errors away from the sync that must see them.
+        (void)::sync_file_range(descriptor_.number(), static_cast<off_t>(offset),
+                                static_cast<off_t>(put), SYNC_FILE_RANGE_WRITE);
+        pace_written(static_cast<std::size_t>(put));
+      }
       data = data.subspan(static_cast<std::size_t>(put));
       offset += static_cast<std::uint64_t>(put);
     }

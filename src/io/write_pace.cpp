@@ -1,7 +1,5 @@
 #include "io/write_pace.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -30,11 +28,10 @@ std::size_t paced_piece_size(std::size_t size) noexcept {
   return pace.bytes_per_second == 0 ? size : std::min(size, kPieceSize);
 }
 
-void pace_written(int descriptor, std::uint64_t offset, std::size_t size) noexcept {
+bool is_paced() noexcept { return pace.bytes_per_second != 0; }
+
+void pace_written(std::size_t size) noexcept {
   if (pace.bytes_per_second == 0) return;
-  // Only begun: to wait for it here would take its errors away from the sync that must see them.
-  (void)::sync_file_range(descriptor, static_cast<off_t>(offset), static_cast<off_t>(size),
-                          SYNC_FILE_RANGE_WRITE);
   // Small writes are let through at once and paid for together.
   const auto now = Clock::now();
   const std::chrono::duration<double> cost(static_cast<double>(size) /

@@ -21,8 +21,10 @@ class PacedWrites {
   const std::uint64_t before_;
 };
 
-// For a kind of disk: how much to write at a time, and what to do after each piece.
+// For a kind of disk: how much to write at a time, whether each piece is to be handed on at once,
+// and a rest after it.
 std::size_t paced_piece_size(std::size_t size) noexcept;
-void pace_written(int descriptor, std::uint64_t offset, std::size_t size) noexcept;
+bool is_paced() noexcept;
+void pace_written(std::size_t size) noexcept;
 
 }  // namespace varve

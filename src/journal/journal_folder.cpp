@@ -18,7 +18,6 @@ namespace {
 constexpr std::string_view kLogFolder = "log";
 constexpr std::string_view kIndexFolder = "index";
 constexpr std::uint8_t kVersion = 1;
-constexpr std::uint64_t kStretchTicksMax = std::uint64_t{1} << 32;
 
 Bytes meta_key() { return Bytes::copy_of(std::string_view("\x01", 1)); }
 
@@ -92,12 +91,19 @@ Status JournalFolder::open_to_write(const JournalFolderOptions& options) {
   VARVE_ASSIGN(backend_, log::open_log(vfs_, path_join(path_, kIndexFolder), std::move(backend)));
   problems_ = backend_->open_report().problems;
   VARVE_ASSIGN(const auto meta, read_meta());
+  VARVE_ASSIGN(auto log, TickLog::open(vfs_, path_join(path_, kLogFolder), log_options_));
   if (meta) {
     meta_ = *meta;
+  } else if (log->latest_tick()) {
+    // The log begins behind it. Taken for new, all that is in it would be forgotten.
+    return corruption(
+        fmt::format("{}: there are ticks in log/, and index/ does not say whose; bring index/ "
+                    "back, or move the "
+                    "journal away",
+                    path_));
   } else {
     VARVE_TRY(put_meta(options.fresh));
   }
-  VARVE_ASSIGN(auto log, TickLog::open(vfs_, path_join(path_, kLogFolder), log_options_));
   return open_parts(std::move(log));
 }
 

@@ -20,8 +20,11 @@
 #include "journal/history_index.h"
 #include "journal/tick_log.h"
 #include "varve/backend.h"
+#include "varve/journal.h"
 
 namespace varve::journal {
+
+inline constexpr std::uint64_t kStretchTicksMax = std::uint64_t{1} << 31;
 
 struct JournalMeta {
   // Which world it belongs to: the save has the same as a global, kJournalGlobal.
@@ -34,7 +37,6 @@ struct JournalMeta {
   friend bool operator==(const JournalMeta&, const JournalMeta&) = default;
 };
 
-inline constexpr std::string_view kJournalGlobal = "varve:journal";
 inline constexpr std::string_view kJournalSuffix = ".journal";
 
 struct JournalFolderOptions {

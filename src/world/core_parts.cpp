@@ -8,6 +8,12 @@ namespace varve {
 
 // Everything that is saved without the game asking for it.
 void World::Core::saves_every_now_and_then(double dt_s) {
+  // Without its journal the world is only as safe as its last save, and parts wait for one.
+  if (journal && !has_saved_since_given_up && journal->is_given_up()) {
+    has_saved_since_given_up = true;
+    if (!waiting_save) waiting_save = new_save_state();
+    collect();
+  }
   if (autosave.advance(dt_s) && !running_save && !waiting_save) {
     if (dirty_record_count() != 0 || options.before_save) {
       waiting_save = new_save_state();

@@ -82,6 +82,8 @@ Status World::Core::change_named(RecordKind kind, std::string_view name,
                                  std::optional<Bytes> data) {
   VARVE_TRY(check_writable());
   VARVE_TRY(check_named(kind, name, data, store->capabilities()));
+  if (kind == RecordKind::global && name == kJournalGlobal)
+    return invalid_argument("global:varve:journal is Varve's own");
   return guarded(
       ErrorCode::invalid_argument, [&] { return fmt::format("{}:{}", to_string(kind), name); },
       [&]() -> Status {

@@ -36,20 +36,20 @@ bool World::Core::start_waiting_save(const SaveHandle::State& state,
   const bool waits = waiting_save.get() == &state ||
                      std::any_of(leavers_in_tick.begin(), leavers_in_tick.end(),
                                  [&](const auto& leaver) { return leaver.second.get() == &state; });
-  if (waits && !in_before_save) {
-    if (!is_at_boundary()) end_tick();
-    save_at_boundary();
-  }
+  if (!waits) return true;
+  if (in_before_save) return false;
+  if (!is_at_boundary()) end_tick();
+  save_at_boundary();
   return true;
 }
 
 void World::Core::finish_saves() {
-  const bool waits_for_tick = (waiting_save && !running_save) || !leavers_in_tick.empty();
-  if (waits_for_tick && editing.empty() && !in_before_save) {
+  collect();
+  // What was asked for in the midst of a tick begins with its end, which nobody else brings about.
+  if ((waiting_save || !leavers_in_tick.empty()) && editing.empty() && !in_before_save) {
     if (!is_at_boundary()) end_tick();
     save_at_boundary();
   }
-  collect();
   while (running_save) {
     running_save->wait_without_starting(std::nullopt);
     collect();

@@ -39,7 +39,7 @@ Bytes encode_link(const JournalLink& link) {
 }
 
 Result<std::optional<JournalLink>> read_link(const StoreView& store) {
-  VARVE_ASSIGN(const auto data, store.read_global(journal::kJournalGlobal));
+  VARVE_ASSIGN(const auto data, store.read_global(kJournalGlobal));
   if (!data) return std::optional<JournalLink>();
   VARVE_ASSIGN(JournalLink link, decode_link(*data));
   return std::optional<JournalLink>(std::move(link));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -17,7 +18,6 @@ namespace {
 
 using journal::JournalFolder;
 using journal::JournalMeta;
-using journal::kJournalGlobal;
 
 JournalId new_id(std::uint64_t seed) {
   JournalId id;
@@ -65,24 +65,57 @@ class JournalOpening {
                                 .seed = seam_.seed});
   }
 
-  // The world goes on without a journal. What the one it had knows is not left behind.
-  Result<std::unique_ptr<JournalFolder>> detach() {
-    if (!link_) return nullptr;
-    const std::string path = link_->path.empty() ? beside_ : link_->path;
+  // Where the journal is that the save speaks of. Empty if nobody knows.
+  Result<std::string> linked_path() const {
+    // A save may come from anybody: what it names is looked at before anything is written there.
+    const bool is_plain = std::all_of(link_->path.begin(), link_->path.end(), [](char c) {
+      return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
+    });
+    if (!is_plain) return corruption("global:varve:journal: a path with control characters");
+    return link_->path.empty() ? beside_ : link_->path;
+  }
+
+  // What the journal the save speaks of knows is not left behind; the journal itself is.
+  Status leave_linked() {
+    VARVE_ASSIGN(const std::string path, linked_path());
     if (path.empty()) {
       return invalid_argument(
-          "this save has a journal beside it that may know later ticks: open it by its path, or "
-          "say "
-          "where the journal is");
+          "this save has a journal beside it that may know later ticks: open it by its path");
     }
-    VARVE_ASSIGN(const bool is_there, seam_.vfs.exists(path));
-    if (!is_there) return nullptr;
-    VARVE_ASSIGN(const auto folder, open_folder(path, {}));
-    if (folder->meta().id == link_->id) {
+    VARVE_ASSIGN(const auto folder, open_existing(path));
+    if (folder && folder->meta().id == link_->id) {
       VARVE_TRY(bring_up_to_date(*folder, path, std::nullopt));
       warn("the world goes on without its journal, which is left behind", path);
+    } else {
+      VARVE_TRY(forget_link());
     }
-    VARVE_TRY(folder->close());
+    if (folder) VARVE_TRY(folder->close());
+    link_.reset();
+    return {};
+  }
+
+  // Null if there is none: nothing is made where a save only says that something is.
+  Result<std::unique_ptr<JournalFolder>> open_existing(const std::string& path) const {
+    for (const char* part : {"index", "log"}) {
+      VARVE_ASSIGN(const bool is_there, seam_.vfs.exists(path_join(path, part)));
+      if (!is_there) return nullptr;
+    }
+    return open_folder(path, {});
+  }
+
+  // A copy of a save has no journal; or somebody moved it, and what it knows is lost to this world.
+  // It must not be believed when it is back.
+  Status forget_link() {
+    Commit commit{.tick = store_.tick()};
+    commit.globals.push_back({.name = std::string(kJournalGlobal)});
+    Progress progress;
+    VARVE_TRY(store_.commit(commit, progress));
+    warn("the journal of this save is not there; the world is what is stored", link_->path);
+    return {};
+  }
+
+  Result<std::unique_ptr<JournalFolder>> detach() {
+    if (link_) VARVE_TRY(leave_linked());
     return nullptr;
   }
 
@@ -92,30 +125,40 @@ class JournalOpening {
     VARVE_TRY(check(config, path));
     VARVE_ASSIGN(auto folder, open_folder(path, config));
     const bool is_ours = link_ && link_->id == folder->meta().id;
+    if (link_ && !is_ours) {
+      VARVE_ASSIGN(const std::string linked, linked_path());
+      VARVE_TRY(linked == path ? forget_link() : leave_linked());
+      link_.reset();
+    }
     if (!is_ours && folder->log().latest_tick()) {
       VARVE_TRY(folder->close());
       folder.reset();
       VARVE_TRY(set_aside(path));
       VARVE_ASSIGN(folder, open_folder(path, config));
     } else if (!is_ours) {
-      // Made by somebody who did not get as far as telling the save.
+      // Made by somebody who did not get as far as telling the save; or another save has told it.
       JournalMeta meta = folder->meta();
+      meta.id = new_id(seam_.seed);
       meta.base_tick = store_.tick();
       meta.chunk_type = options_.chunk_type->name();
-      if (meta != folder->meta()) VARVE_TRY(folder->put_meta(meta));
-    }
-    if (folder->meta().chunk_type != options_.chunk_type->name()) {
-      return invalid_argument(
-          fmt::format("{}: the journal has edits of chunks of type '{}', and the world is opened "
-                      "with '{}': open it with that type, or without a journal first",
-                      path, folder->meta().chunk_type, options_.chunk_type->name()));
+      VARVE_TRY(folder->put_meta(meta));
     }
     for (const Error& problem : folder->problems())
       warn("the journal is damaged", problem.message());
+    if (folder->meta().chunk_type != options_.chunk_type->name()) {
+      return wrong_type(path, folder->meta());
+    }
     const JournalLink link{
         .id = folder->meta().id, .opening = link_ ? link_->opening + 1 : 1, .path = config.path};
     VARVE_TRY(bring_up_to_date(*folder, path, link));
     return folder;
+  }
+
+  Error wrong_type(const std::string& path, const JournalMeta& meta) const {
+    return invalid_argument(fmt::format(
+        "{}: the journal has edits of chunks of type '{}', and the world is opened with "
+        "'{}': open it with that type",
+        path, meta.chunk_type, options_.chunk_type->name()));
   }
 
   Status check(const JournalConfig& config, const std::string& path) const {
@@ -130,8 +173,9 @@ class JournalOpening {
       return invalid_argument(
           "journal: this save ends with the process; a journal of it needs a path of its own");
     }
-    if (config.stretch_ticks == 0) {
-      return invalid_argument("journal: stretch_ticks must be at least 1");
+    if (config.stretch_ticks == 0 || config.stretch_ticks > journal::kStretchTicksMax) {
+      return invalid_argument(fmt::format("journal: stretch_ticks must be 1 to {}, and is {}",
+                                          journal::kStretchTicksMax, config.stretch_ticks));
     }
     if (options_.write_through.enabled) {
       return invalid_argument(
@@ -158,6 +202,19 @@ class JournalOpening {
   // of it was damaged and is in the save as far as it can be.
   Status bring_up_to_date(JournalFolder& folder, const std::string& path,
                           const std::optional<JournalLink>& link) {
+    const auto latest = folder.log().latest_tick();
+    if (latest && *latest > store_.tick()) {
+      if (folder.meta().chunk_type != options_.chunk_type->name()) {
+        return wrong_type(path, folder.meta());
+      }
+      // An older save than the one it went on from.
+      if (store_.tick() < folder.meta().base_tick) {
+        return not_found(fmt::format(
+            "{}: the journal begins at tick {}, and the save is at tick {}: bring back a later "
+            "save, or move the journal away to go on from this one",
+            path, folder.meta().base_tick, store_.tick()));
+      }
+    }
     VARVE_ASSIGN(RollForward forward, roll_forward(folder.log(), store_, *options_.chunk_type,
                                                    options_.generator.get()));
     const bool accepts = options_.journal && options_.journal->accept_damage;

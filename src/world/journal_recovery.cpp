@@ -18,7 +18,7 @@ class Roller {
       : store_(store), type_(type), generator_(generator) {}
 
   void apply(const TickMutations& tick);
-  RollForward finish(std::uint64_t tick);
+  RollForward finish(std::uint64_t tick, const Capabilities& can);
 
  private:
   // A chunk on its way: as bytes until an edit wants it decoded.
@@ -36,6 +36,8 @@ class Roller {
     entities_.insert_or_assign(id, std::move(value));
   }
   void change_part(EntityId id, const std::function<void(EntityValue&)>& change);
+  bool is_taken(const Capabilities& can, const RecordKey& key, const std::optional<ChunkPos>& owner,
+                const Bytes* data);
 
   const StoreView& store_;
   const ChunkType& type_;
@@ -140,9 +142,19 @@ void Roller::apply(const TickMutations& tick) {
     globals_.insert_or_assign(global.name, global.data);
 }
 
-RollForward Roller::finish(std::uint64_t tick) {
+// What the store would refuse, as it refused it from the game: one record must not keep the world
+// from being opened.
+bool Roller::is_taken(const Capabilities& can, const RecordKey& key,
+                      const std::optional<ChunkPos>& owner, const Bytes* data) {
+  if (data == nullptr) return true;
+  const Status checked = check_record(can, key, owner, data->size());
+  if (!checked) problems_.push_back({.key = to_string(key), .error = checked.error()});
+  return checked.has_value();
+}
+
+RollForward Roller::finish(std::uint64_t tick, const Capabilities& can) {
   RollForward out{.commit = {.tick = tick}};
-  out.problems = std::move(problems_);
+  const auto bytes_of = [](const std::optional<Bytes>& data) { return data ? &*data : nullptr; };
   for (auto& [pos, rolled] : chunks_) {
     if (rolled.chunk != nullptr) {
       Result<Bytes> encoded = guarded(ErrorCode::invalid_argument, "encoding it",
@@ -154,20 +166,33 @@ RollForward Roller::finish(std::uint64_t tick) {
       }
     }
     if (rolled.error) {
-      out.problems.push_back({.key = to_string(pos), .error = *rolled.error});
-    } else {
+      problems_.push_back({.key = to_string(pos), .error = *rolled.error});
+    } else if (is_taken(can, {.kind = RecordKind::chunk, .pos = pos}, std::nullopt,
+                        bytes_of(rolled.payload))) {
       out.commit.chunks.push_back({.pos = pos, .payload = std::move(rolled.payload)});
     }
   }
-  for (auto& [id, value] : entities_) out.commit.entities.push_back({id, std::move(value)});
-  for (auto& [name, data] : players_) out.commit.players.push_back({name, std::move(data)});
-  for (auto& [name, data] : globals_) out.commit.globals.push_back({name, std::move(data)});
+  for (auto& [id, value] : entities_) {
+    const std::optional<ChunkPos> owner = value ? value->owner : std::nullopt;
+    if (is_taken(can, {.kind = RecordKind::entity, .id = id}, owner,
+                 value ? &value->data : nullptr))
+      out.commit.entities.push_back({id, std::move(value)});
+  }
+  for (auto& [name, data] : players_) {
+    if (is_taken(can, {.kind = RecordKind::player, .name = name}, std::nullopt, bytes_of(data)))
+      out.commit.players.push_back({name, std::move(data)});
+  }
+  for (auto& [name, data] : globals_) {
+    if (is_taken(can, {.kind = RecordKind::global, .name = name}, std::nullopt, bytes_of(data)))
+      out.commit.globals.push_back({name, std::move(data)});
+  }
+  out.problems = std::move(problems_);
   return out;
 }
 
 }  // namespace
 
-Result<RollForward> roll_forward(const journal::TickLog& log, const StoreView& store,
+Result<RollForward> roll_forward(const journal::TickLog& log, const Store& store,
                                  const ChunkType& type, const Generator* generator) {
   return or_out_of_memory([&]() -> Result<RollForward> {
     Roller roller(store, type, generator);
@@ -191,7 +216,7 @@ Result<RollForward> roll_forward(const journal::TickLog& log, const StoreView& s
       damage = log.report().problems.empty() ? corruption("the end of the log is damaged")
                                              : log.report().problems.back();
     }
-    RollForward out = roller.finish(tick);
+    RollForward out = roller.finish(tick, store.capabilities());
     out.tick_count = tick_count;
     out.damage = std::move(damage);
     return out;

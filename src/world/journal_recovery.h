@@ -24,7 +24,7 @@ struct RollForward {
 };
 
 // `generator` may be null.
-Result<RollForward> roll_forward(const journal::TickLog& log, const StoreView& store,
+Result<RollForward> roll_forward(const journal::TickLog& log, const Store& store,
                                  const ChunkType& type, const Generator* generator);
 
 }  // namespace varve

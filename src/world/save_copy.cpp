@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/try.h"
+#include "varve/journal.h"
 
 namespace varve {
 namespace {
@@ -122,6 +123,10 @@ class Copy {
                    const Read& read, const KeyText& key_text) {
     std::unordered_set<Key> changed;
     for (const Change& change : changes_.*kind) changed.insert(change.*change_key);
+    // The journal is this save's, and none of the copy's.
+    if constexpr (std::is_same_v<Change, NamedChange>) {
+      if (kind == &Commit::globals) changed.insert(std::string(kJournalGlobal));
+    }
     Status status;
     const Visitor<Info> visit = [&](const Info& info) {
       if (changed.contains(info.*info_key)) return true;

@@ -100,13 +100,13 @@ Result<SaveReport> Saver::commit_carried(SaveJob& job) {
       build_commit(carried_, store_.capabilities(), encoding(), job.state().encoding);
   const auto encoded_at = Clock::now();
   report.encode_time = encoded_at - begun_at;
-  VARVE_TRY(pass_gate(job, built.commit));
+  VARVE_ASSIGN(const bool takes_link, pass_gate(job, built.commit));
   keep_aside(built);
 
   // A part of the world leaves the tick alone: what it brings is newer than the rest, and
   // the tick says up to where everything is there.
-  built.commit.tick =
-      job.kind() == SaveKind::whole ? std::max(job.tick, store_.tick()) : store_.tick();
+  const bool is_whole = job.kind() == SaveKind::whole && !leaves_something_out(built, takes_link);
+  built.commit.tick = is_whole ? std::max(job.tick, store_.tick()) : store_.tick();
   built.commit.generator = job.generator;
   built.commit.backup_count = job.backup_count;
   // Written down before the commit: once it is done nothing may fail any more.
@@ -120,6 +120,7 @@ Result<SaveReport> Saver::commit_carried(SaveJob& job) {
   note_erased(built.commit, outcome);
   VARVE_ASSIGN(const CommitStats stats, store_.commit(built.commit, job.state().committing));
   outcome.succeeded = true;
+  has_taken_link_ = has_taken_link_ || takes_link;
   outcome.generation = stats.generation;
   outcome.tick = built.commit.tick;
   add_stats(report, stats);
@@ -129,18 +130,33 @@ Result<SaveReport> Saver::commit_carried(SaveJob& job) {
   return report;
 }
 
-// The save is never ahead of its journal, or it has none any more.
-Status Saver::pass_gate(SaveJob& job, Commit& commit) {
-  if (!gate_) return {};
+// The save is never ahead of its journal, or it has none any more. True: with this commit it has
+// none. That one must be of the whole world: what the journal knows and the save does not would be
+// lost with the link to it.
+Result<bool> Saver::pass_gate(SaveJob& job, Commit& commit) {
+  if (!gate_ || has_taken_link_) return false;
   VARVE_ASSIGN(const bool is_durable, gate_(job.tick));
   if (is_durable) {
     job.state().set_durable();
-  } else {
-    std::erase_if(commit.globals,
-                  [](const NamedChange& change) { return change.name == journal::kJournalGlobal; });
-    commit.globals.push_back({.name = std::string(journal::kJournalGlobal)});
+    return false;
   }
-  return {};
+  if (job.kind() != SaveKind::whole) {
+    return busy("the journal was given up: nothing is saved before the whole world is");
+  }
+  std::erase_if(commit.globals,
+                [](const NamedChange& change) { return change.name == kJournalGlobal; });
+  commit.globals.push_back({.name = std::string(kJournalGlobal)});
+  return true;
+}
+
+// Chunks that could not be saved are missing in the save, and recovery would begin behind their
+// edits if it were at a later tick. Beside a journal it stays at the one it is at, until they are
+// saved.
+bool Saver::leaves_something_out(const BuiltCommit& built, bool takes_link) {
+  if (!gate_ || has_taken_link_ || takes_link) return false;
+  for (const ChunkChange& change : built.commit.chunks) left_out_.erase(change.pos);
+  left_out_.insert(built.unsaved.begin(), built.unsaved.end());
+  return !left_out_.empty();
 }
 
 // A damaged chunk is replaced only once its bytes are safe elsewhere, however many commits
@@ -232,6 +248,9 @@ void Saver::start_backup(std::list<SaveJob> job) {
 void Saver::run_backup(SaveJob& job, std::unique_ptr<BackupSource> source) {
   Result<SaveReport> report = guarded(ErrorCode::io, "backing up", [&]() -> Result<SaveReport> {
     const auto begun_at = Clock::now();
+    // What is copied is handed to the disk as it comes, and not all at once when it is synced.
+    std::optional<PacedWrites> pace;
+    if (job.backup->size_per_second != 0) pace.emplace(job.backup->size_per_second);
     job.state().encoding.report(1);
     VARVE_ASSIGN(const BackupReport done, back_up(*source, job.copy_path, *job.backup,
                                                   job.state().committing, BackupDisk(posix_vfs())));

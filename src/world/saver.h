@@ -61,7 +61,8 @@ class Saver {
   Encoding encoding() noexcept;
   // Commits everything that is carried.
   Result<SaveReport> commit_carried(SaveJob& job);
-  Status pass_gate(SaveJob& job, Commit& commit);
+  Result<bool> pass_gate(SaveJob& job, Commit& commit);
+  bool leaves_something_out(const BuiltCommit& built, bool takes_link);
   void keep_aside(BuiltCommit& built);
   void tidy_carried() noexcept;
   void finish(SaveJob& job, Result<SaveReport> report) noexcept;
@@ -76,6 +77,10 @@ class Saver {
   // cut, and damaged chunks that may not be replaced until their bytes are kept aside.
   ChangesList carried_;
   std::unordered_set<ChunkPos> not_kept_aside_;
+  // Beside a journal: chunks whose latest change a commit had to leave out; and whether the journal
+  // was given up and a commit has said so to the save.
+  std::unordered_set<ChunkPos> left_out_;
+  bool has_taken_link_ = false;
 
   const std::shared_ptr<SaveQueue> queue_;
   ThreadPool encoders_;

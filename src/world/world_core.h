@@ -128,6 +128,7 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   std::unique_ptr<WorldJournal> journal;
   // Parts that were to be saved in the midst of a tick, and players who left then.
   bool parts_wait_for_tick = false;
+  bool has_saved_since_given_up = false;
   std::vector<std::pair<std::string, std::shared_ptr<SaveHandle::State>>> leavers_in_tick = {};
 
   // Whether what is in memory is as of the end of a tick. Always so without a journal.
@@ -143,7 +144,8 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   void mark_imaged(Extra& extra) const noexcept {
     extra.imaged_stretch = journal->stretch(tick_number + 1);
   }
-  void save_leaver(const std::string& key, const std::shared_ptr<SaveHandle::State>& state);
+  void save_leaver(const std::string& key,
+                   const std::shared_ptr<SaveHandle::State>& state) noexcept;
   // Logs what was handed over, and lets go of it.
   Status close_journal();
 

@@ -98,8 +98,13 @@ void WorldJournal::hand_over(std::uint64_t tick,
     is_full = queued_size_ > options_.queue_size_max;
     wakes = is_asleep_ || is_full;
   } catch (...) {
-    // A list of one is all it may have needed.
-    return give_up(out_of_space("out of memory while a tick was handed to the journal"));
+    // A list of one is all it may have needed. The tick is lost for the log, and so is the log.
+    notes_.clear();
+    {
+      const std::lock_guard lock(mutex_);
+      handed_tick_ = tick;
+    }
+    return give_up(out_of_space("out of memory"));
   }
   if (!options_.background) {
     (void)log_queued();
@@ -130,13 +135,17 @@ void WorldJournal::run() noexcept {
 // False: it is to stop.
 bool WorldJournal::wait_for_work() {
   std::unique_lock lock(mutex_);
-  if (problem_ && !is_given_up_) {
+  if (is_given_up_) {
+    changed_.wait(lock, [this] { return is_stopping_; });
+    return false;
+  }
+  if (problem_) {
     changed_.wait_for(lock, kRetryTime, [this] { return is_stopping_; });
     return !is_stopping_;
   }
   const auto is_wanted = [this] {
-    return is_stopping_ || wanted_tick_ > logged_tick_ || cut_tick_ < stored_tick_ ||
-           queued_size_ > options_.queue_size_max;
+    return is_stopping_ || is_given_up_ || wanted_tick_ > logged_tick_ ||
+           cut_tick_ < stored_tick_ || queued_size_ > options_.queue_size_max;
   };
   // Looks by itself as long as ticks come.
   const auto idle_since = std::chrono::steady_clock::now();
@@ -162,9 +171,11 @@ Status WorldJournal::log_queued() {
     const Status logged = log_entry(entry.front());
     if (!logged) note_failure(logged.error());
     const std::lock_guard lock(mutex_);
+    // What came of it makes no difference any more, and what the queue held is gone.
+    if (is_given_up_) return problem_ ? Status(*problem_) : logged;
     if (!logged) {
-      if (!is_given_up_) queue_.splice(queue_.begin(), entry);
-      problem_ = logged.error();
+      queue_.splice(queue_.begin(), entry);
+      note_problem(logged.error());
       changed_.notify_all();
       return logged;
     }
@@ -185,11 +196,7 @@ Status WorldJournal::log_queued() {
 Status WorldJournal::log_entry(Entry& entry) {
   const auto mutations = entry.notes.mutations(store_, buffers_);
   const auto payload = mutations ? encode_mutations(*mutations) : Result<Bytes>(mutations.error());
-  if (!payload) {
-    // Memory may come back; a chunk that cannot be encoded will not become one that can.
-    if (payload.error().code() != ErrorCode::out_of_space) give_up(payload.error());
-    return payload.error();
-  }
+  if (!payload) return payload.error();
   VARVE_TRY(folder_->log().append(entry.tick, *payload));
   (void)folder_->index().note(entry.tick, *mutations);
   return {};
@@ -243,18 +250,32 @@ void WorldJournal::give_up(const Error& error) noexcept {
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(is_given_up_, true)) return;
-    problem_ = error;
+    note_problem(error);
     dropped.swap(queue_);
     queued_size_ = 0;
   }
   changed_.notify_all();
-  if (on_given_up_) on_given_up_(error);
+  try {
+    if (on_given_up_) on_given_up_(error);
+  } catch (...) {
+    // Out of memory: nothing but words is lost.
+  }
+}
+
+// The mutex is held.
+void WorldJournal::note_problem(const Error& error) noexcept {
+  try {
+    problem_ = error;
+  } catch (...) {
+    problem_ = out_of_space("out of memory");  // short enough to need none
+  }
 }
 
 // --- Asking ------------------------------------------------------------------------------
 
 Result<bool> WorldJournal::wait_logged(std::uint64_t tick) {
   std::unique_lock lock(mutex_);
+  if (is_given_up_) return false;
   if (!options_.background) {
     lock.unlock();
     const Status logged = log_queued();

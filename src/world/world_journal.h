@@ -95,6 +95,7 @@ class WorldJournal {
   void cut_history() noexcept;
   void note_failure(const Error& error) noexcept;
   void give_up(const Error& error) noexcept;
+  void note_problem(const Error& error) noexcept;
   void stop() noexcept;
 
   const std::unique_ptr<journal::JournalFolder> folder_;

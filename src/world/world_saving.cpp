@@ -134,6 +134,7 @@ SaveHandle World::player_left(std::string_view id) {
       state->finish(SaveReport{.generation = core.stored_generation, .tick = core.stored_tick});
       return SaveHandle(state);
     }
+    core.leaving_players.push_back(key);
     if (core.is_at_boundary()) {
       core.save_leaver(key, state);
     } else {

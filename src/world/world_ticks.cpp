@@ -26,18 +26,27 @@ void World::Core::end_tick() noexcept {
 }
 
 void World::Core::save_at_boundary() {
-  if (waiting_save && !running_save) collect();
+  // Before a save whose hook may begin the next tick.
   for (auto& [key, state] : std::exchange(leavers_in_tick, {})) save_leaver(key, state);
-  if (parts_wait_for_tick) save_parts();
+  if (waiting_save && !running_save) collect();
+  if (!parts_wait_for_tick) return;
+  const Status saved = guarded(ErrorCode::io, "saving parts", [&]() -> Status {
+    save_parts();
+    return {};
+  });
+  if (!saved) note_error(LogLevel::error, "parts could not be saved for now", saved.error());
 }
 
 void World::Core::save_leaver(const std::string& key,
-                              const std::shared_ptr<SaveHandle::State>& state) {
-  std::list<SaveJob> job = new_job(SaveKind::timed, state);
-  leaving_players.push_back(key);
-  // If a save took it already, this one has nothing new and ends after that one.
-  players.cut_some(std::span(&key, 1), job.front().changes.front().players);
-  post(std::move(job), SaveHandle::State::Clock::now());
+                              const std::shared_ptr<SaveHandle::State>& state) noexcept {
+  Status begun = guarded(ErrorCode::io, "saving a player who left", [&]() -> Status {
+    std::list<SaveJob> job = new_job(SaveKind::timed, state);
+    // If a save took it already, this one has nothing new and ends after that one.
+    players.cut_some(std::span(&key, 1), job.front().changes.front().players);
+    post(std::move(job), SaveHandle::State::Clock::now());
+    return {};
+  });
+  if (!begun) state->finish(std::move(begun).error());
 }
 
 Status World::Core::close_journal() {

@@ -241,8 +241,12 @@ TEST(Mutations, EveryRuleOfTheFormatIsChecked) {
   EXPECT_EQ(decode_mutations(hex("03")).error().code(), ErrorCode::unsupported);
   expect_corruption("01 00", "do not rise");
   expect_corruption("01 11", "unknown section");
-  expect_corruption("01 8e 01 04 01 01 01", "authors where there are none");
-  expect_corruption("01 0e 01 04 01 03 00 02 04 01", "was not there");
+  expect_corruption("01 8e 01 04 01 00 01", "authors where there are none");
+  // The last byte says how large the image is; of one that was not there it says so.
+  std::string image = to_hex(
+      *encode_mutations({.entity_images = {{make_entity(5, 0), true, ChunkPos(3, -2), {}}}}));
+  image.back() = '1';
+  expect_corruption(image, "was not there");
   expect_corruption("01 02 00", "a list of nothing");
   expect_corruption("01 02 01 04 03 02 01 04 03", "do not rise");
   expect_corruption("01 02 02 04 00 01", "entities that do not rise");

@@ -28,6 +28,16 @@ class ToolHistory : public ToolTest {
   std::string arena_;
 };
 
+TEST_F(ToolHistory, NothingIsChangedBehindTheJournalsBack) {
+  for (const auto& args : {std::vector<std::string>{"put", arena_, "global:weather", "-"},
+                           std::vector<std::string>{"rm", arena_, "global:weather"}}) {
+    const Said told = varve(args);
+    EXPECT_EQ(told.code, 3);
+    EXPECT_NE(told.err.find("has a journal"), std::string::npos) << told.err;
+  }
+  EXPECT_EQ(said("get", {"global:weather"}), "rain");
+}
+
 TEST_F(ToolHistory, TheLogHasALineATick) {
   EXPECT_EQ(said("log", {}),
             "1\t1 chunk, 1 entity, 1 global\n"

@@ -50,6 +50,11 @@ class JournalSession final : public crash::Session {
       VARVE_TRY(world_->save().wait());
       world_->update(0);
     }
+    // Parts of the world, which leave the store's tick alone.
+    if (step.upkeep == "part") {
+      VARVE_TRY(world_->player_left("ann").wait());
+      world_->update(0);
+    }
     if (!step.changes.empty()) VARVE_TRY(play(step));
     ticks_.push_back(world_->current_tick());
     return {};
@@ -201,6 +206,7 @@ crash::Workload workload(std::size_t tick_count, const Capabilities& can) {
   for (crash::Step& step : crash::store_workload(tick_count, can)) {
     steps.push_back(std::move(step));
     ++number;
+    if (number % 2 == 0) steps.push_back({.changes = {}, .upkeep = "part"});
     if (number % 3 == 0) steps.push_back({.changes = {}, .upkeep = "save"});
     if (number % 4 == 0) steps.push_back({.changes = {}, .upkeep = "reopen"});
     if (number % 5 == 0) steps.push_back({.changes = {}, .upkeep = "durable"});
