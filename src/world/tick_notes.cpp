@@ -1,6 +1,8 @@
 #include "world/tick_notes.h"
 
 #include <algorithm>
+#include <map>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -202,10 +204,12 @@ Result<bool> can_be_told(const Stored& stored) {
 // The first of those with equal keys stays.
 template <class Image, class Key>
 void sort_images(std::vector<Image>& images, Key key) {
-  std::stable_sort(images.begin(), images.end(),
-                   [&](const Image& a, const Image& b) { return key(a) < key(b); });
-  const auto is_same = [&](const Image& a, const Image& b) { return key(a) == key(b); };
-  images.erase(std::unique(images.begin(), images.end(), is_same), images.end());
+  std::map<std::decay_t<std::invoke_result_t<Key, const Image&>>, std::size_t> first;
+  for (std::size_t i = 0; i < images.size(); ++i) first.try_emplace(key(images[i]), i);
+  std::vector<Image> sorted;
+  sorted.reserve(first.size());
+  for (const auto& [at, index] : first) sorted.push_back(std::move(images[index]));
+  images.swap(sorted);
 }
 
 Status TickNotes::add_chunk_images(TickMutations& out, const StoreView& store,
