@@ -153,14 +153,7 @@ Status Engine::set_damage_aside(const Replayed& good) {
   VARVE_TRY(log_->close());
   log_.reset();
   const std::string folder = path_join(path_, kLogFolder);
-  std::string aside = fmt::format("{}.damaged-{}", folder, tick);
-  for (int number = 2;; ++number) {
-    VARVE_ASSIGN(const bool is_taken, vfs_.exists(aside));
-    if (!is_taken) break;
-    aside = fmt::format("{}.damaged-{}-{}", folder, tick, number);
-  }
-  VARVE_TRY(vfs_.rename(folder, aside));
-  VARVE_TRY(vfs_.sync_dir(path_));
+  VARVE_TRY(rename_aside(vfs_, folder, fmt::format(".damaged-{}", tick)));
   VARVE_ASSIGN(log_, open_log());
   return {};
 }

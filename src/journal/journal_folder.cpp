@@ -158,14 +158,7 @@ Status JournalFolder::set_log_aside(std::uint64_t last_good_tick) {
   VARVE_TRY(log_->close());
   log_.reset();
   const std::string folder = path_join(path_, kLogFolder);
-  std::string aside = fmt::format("{}.damaged-{}", folder, last_good_tick);
-  for (int number = 2;; ++number) {
-    VARVE_ASSIGN(const bool is_taken, vfs_.exists(aside));
-    if (!is_taken) break;
-    aside = fmt::format("{}.damaged-{}-{}", folder, last_good_tick, number);
-  }
-  VARVE_TRY(vfs_.rename(folder, aside));
-  VARVE_TRY(vfs_.sync_dir(path_));
+  VARVE_TRY(rename_aside(vfs_, folder, fmt::format(".damaged-{}", last_good_tick)));
   VARVE_ASSIGN(auto log, TickLog::open(vfs_, folder, log_options_));
   return open_parts(std::move(log));
 }

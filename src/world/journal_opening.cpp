@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/try.h"
+#include "io/durable_folder.h"
 #include "io/path.h"
 #include "journal/log_compression.h"
 #include "varve/journal.h"
@@ -186,14 +187,7 @@ class JournalOpening {
   }
 
   Status set_aside(const std::string& path) {
-    std::string aside = path + ".detached";
-    for (int number = 2;; ++number) {
-      VARVE_ASSIGN(const bool is_taken, seam_.vfs.exists(aside));
-      if (!is_taken) break;
-      aside = fmt::format("{}.detached-{}", path, number);
-    }
-    VARVE_TRY(seam_.vfs.rename(path, aside));
-    VARVE_TRY(seam_.vfs.sync_dir(path_parent(path)));
+    VARVE_ASSIGN(const std::string aside, rename_aside(seam_.vfs, path, ".detached"));
     warn("a journal that is not this save's was set aside", aside);
     return {};
   }
