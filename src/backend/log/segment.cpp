@@ -2,24 +2,44 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/try.h"
 #include "io/deferred_file.h"
 
 namespace varve::log {
 
-const std::byte* Segment::map(std::uint64_t size) {
-  if (const std::byte* there = mapped_.load(std::memory_order_acquire)) return there;
+namespace {
+
+// A map of a segment that is still written grows by so much, and by half of itself, or not at all.
+constexpr std::uint64_t kMapStepSize = std::uint64_t{1} << 20;
+
+bool reaches(const Bytes* mapped, std::uint64_t end) {
+  return mapped != nullptr && end <= mapped->size();
+}
+
+}  // namespace
+
+const std::byte* Segment::map(std::uint64_t end, std::uint64_t used_end, bool is_sealed) {
+  if (const Bytes* there = mapped_.load(std::memory_order_acquire); reaches(there, end)) {
+    return there->data();
+  }
   const std::lock_guard guard(map_mutex_);
-  if (const std::byte* there = mapped_.load(std::memory_order_relaxed)) return there;
+  const Bytes* const there = mapped_.load(std::memory_order_relaxed);
+  if (reaches(there, end)) return there->data();
   if (map_failed_) return nullptr;
-  auto mapping = file->map(0, static_cast<std::size_t>(size));
+  const std::uint64_t mapped_size = there != nullptr ? there->size() : 0;
+  if (!is_sealed && used_end - mapped_size < std::max(kMapStepSize, mapped_size / 2)) {
+    return nullptr;
+  }
+  auto mapping = file->map(0, static_cast<std::size_t>(used_end));
   if (!mapping) {
     map_failed_ = true;  // Reads do without; asking again would cost each of them.
     return nullptr;
   }
-  mapping_ = std::move(*mapping);
-  mapped_.store(mapping_.data(), std::memory_order_release);
-  return mapping_.data();
+  maps_.push_front(std::move(*mapping));
+  mapped_.store(&maps_.front(), std::memory_order_release);
+  return maps_.front().data();
 }
 
 namespace {

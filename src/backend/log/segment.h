@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <forward_list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -74,14 +75,16 @@ struct Segment {
 
   // --- Any thread.
 
-  // The file in memory up to `used_end`, or null where it cannot be mapped. Only of a sealed
-  // segment: what is mapped must never be cut off.
-  const std::byte* map(std::uint64_t size);
+  // The file in memory, at least up to `end`, or null where it cannot be mapped or where that does
+  // not pay yet. No more than `used_end` is mapped: what lies behind may be cut off. So a segment
+  // that still takes batches is mapped again as it grows, in steps that keep the maps few.
+  const std::byte* map(std::uint64_t end, std::uint64_t used_end, bool is_sealed);
 
  private:
   std::mutex map_mutex_;
-  std::atomic<const std::byte*> mapped_ = nullptr;
-  Bytes mapping_;
+  // The last of `maps_`. All of them stay: bytes that were handed out point into them.
+  std::atomic<const Bytes*> mapped_ = nullptr;
+  std::forward_list<Bytes> maps_;
   bool map_failed_ = false;
 };
 
