@@ -10,7 +10,7 @@
 
 #include "base/endian.h"
 #include "base/try.h"
-#include "harness/stopwatch.h"
+#include "harness/thread_stopwatch.h"
 #include "harness/workload.h"
 #include "io/path.h"
 #include "varve/format.h"
@@ -50,9 +50,10 @@ Result<std::unique_ptr<World>> make_large_world(const std::string& path, std::in
 }
 
 struct Frames {
-  explicit Frames(std::string name) : wall{name, {}, {}}, cpu{name, {}, {}} {}
+  explicit Frames(std::string name) : wall{name, {}, {}}, own{name, {}, {}}, cpu{name, {}, {}} {}
 
   Series wall;
+  Series own;
   Series cpu;
 };
 
@@ -61,8 +62,7 @@ template <class IsOver>
 Status play(World& world, bool paced, std::mt19937& random, Frames& frames, const IsOver& is_over) {
   auto next = std::chrono::steady_clock::now();
   for (std::uint32_t value = random(); !is_over(frames.wall.samples.size());) {
-    const Stopwatch watch;
-    const CpuStopwatch cpu_watch;
+    const ThreadStopwatch watch;
     world.update(1.0 / 60);
     for (int edit = 0; edit < kEditsPerFrame; ++edit) {
       const auto chunk = static_cast<std::int32_t>(random() % kEditedCount);
@@ -70,8 +70,10 @@ Status play(World& world, bool paced, std::mt19937& random, Frames& frames, cons
     }
     world.tick();
     if (!world.is_saving()) world.save();
-    frames.wall.samples.push_back(watch.milliseconds());
-    frames.cpu.samples.push_back(cpu_watch.milliseconds());
+    const ThreadTimes times = watch.times();
+    frames.wall.samples.push_back(times.wall_ms);
+    frames.own.samples.push_back(times.own_ms());
+    frames.cpu.samples.push_back(times.computed_ms);
     next += std::chrono::microseconds(16'667);
     if (paced) std::this_thread::sleep_until(next);
   }
@@ -111,6 +113,10 @@ Result<std::vector<Measurement>> run_backup(const Context& context) {
        .unit = "ms",
        .series = {without.wall, with.wall, later.wall},
        .note = std::move(note)},
+      {.title = "the same frames without what the host of a virtual machine took of them",
+       .unit = "ms",
+       .series = {without.own, with.own, later.own},
+       .note = {}},
       {.title = "the same frames, time the game thread computed",
        .unit = "ms",
        .series = {without.cpu, with.cpu, later.cpu},

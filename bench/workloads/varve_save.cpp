@@ -1,10 +1,12 @@
 // varve_save: what the varve store and the runtime add to the engine they stand on. A save of 5 of
 // 10,000 chunks of 6 to 10 KB that nothing compresses, until it is *stored*:
 //
-//   raw      one append of the same bytes and one fdatasync
-//   engine   the file backend: a batch of 5 values
-//   store    the varve store on it: a commit of 5 chunks
-//   world    a world on that: 5 chunks put, save(), and the wait until it is stored
+//   raw          one append of the same bytes and one fdatasync
+//   engine       the file backend: a batch of 5 values
+//   store        the varve store on it, compressing nothing: a commit of 5 chunks
+//   world        a world on that: 5 chunks put, save(), and the wait until it is stored
+//   store, fast  the same two with the default options, which look for something to compress
+//   world, fast
 #include <fmt/format.h>
 
 #include <utility>
@@ -19,7 +21,7 @@
 #include "io/path.h"
 #include "io/vfs.h"
 #include "varve/backend.h"
-#include "varve/format.h"
+#include "varve/varve_store.h"
 #include "varve/world.h"
 
 namespace varve::bench {
@@ -28,6 +30,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kDirtyCount = 5;
+constexpr std::string_view kFastSuffix = ", fast";
 
 struct Edit {
   ChunkPos pos;
@@ -149,15 +152,11 @@ Result<std::unique_ptr<Arm>> make_arm(std::string_view name, const std::string& 
     VARVE_ASSIGN(auto backend, open_file_backend(path));
     return std::make_unique<EngineArm>(std::move(backend));
   }
-  if (name == "store") {
-    VARVE_ASSIGN(const Format* format, find_format("varve"));
-    VARVE_ASSIGN(auto store, format->create(path));
-    return std::make_unique<StoreArm>(std::move(store));
-  }
-  VARVE_ASSIGN(
-      auto world,
-      World::create(path, {.format = "varve",
-                           .autosave = AutosaveConfig{.enabled = false, .max_backups = 0}}));
+  const SpeedClass speed = name.ends_with(kFastSuffix) ? SpeedClass::fast : SpeedClass::raw;
+  VARVE_ASSIGN(auto store, make_varve_format("varve", {.speed = speed})->create(path));
+  if (name.starts_with("store")) return std::make_unique<StoreArm>(std::move(store));
+  VARVE_ASSIGN(auto world, World::on(std::move(store), {.autosave = AutosaveConfig{
+                                                            .enabled = false, .max_backups = 0}}));
   return std::make_unique<WorldArm>(std::move(world));
 }
 
@@ -167,7 +166,7 @@ Result<std::vector<Measurement>> run_varve_save(const Context& context) {
   Random random(kSeed);
   std::vector<std::unique_ptr<Arm>> arms;
   std::vector<Series> series;
-  for (const char* name : {kRawArm, "engine", "store", "world"}) {
+  for (const char* name : {kRawArm, "engine", "store", "world", "store, fast", "world, fast"}) {
     VARVE_ASSIGN(auto arm, make_arm(name, path_join(context.dir, fmt::format("save {}", name))));
     arms.push_back(std::move(arm));
     series.push_back({.arm = name, .samples = {}, .error = {}});

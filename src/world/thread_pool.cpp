@@ -1,8 +1,6 @@
 #include "world/thread_pool.h"
 
 #include <pthread.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +9,8 @@
 #include <limits>
 #include <memory>
 #include <utility>
+
+#include "io/thread_rank.h"
 
 namespace varve {
 namespace {
@@ -23,17 +23,12 @@ std::string thread_name(std::string_view name, std::size_t index) {
   return std::string(name.substr(0, kThreadNameSizeMax - number.size())) + number;
 }
 
-void set_up_this_thread([[maybe_unused]] const std::string& name,
-                        [[maybe_unused]] int nice_level) noexcept {
+void set_up_this_thread([[maybe_unused]] const std::string& name, int nice_level) noexcept {
 #ifdef __linux__
   pthread_setname_np(pthread_self(), name.c_str());
-  // On Linux a thread has a nice level of its own, whatever POSIX says about processes.
-  // Counted from the level of whoever makes the pool: an absolute one would put the threads
-  // of a game that is nice itself before the game.
-  const auto thread = static_cast<id_t>(gettid());
-  if (nice_level != 0)
-    setpriority(PRIO_PROCESS, thread, std::min(19, getpriority(PRIO_PROCESS, thread) + nice_level));
 #endif
+  // Its own level still is that of whoever makes the pool.
+  put_this_thread_behind(nice_level_of_this_thread(), nice_level);
 }
 
 // About what waking a thread takes.

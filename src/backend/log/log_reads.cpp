@@ -85,8 +85,8 @@ Result<Bytes> LogState::read(const Found& found, ByteView key, bool checks) cons
   const Location& location = found.location;
   if (map_reads_ && location.verified && !checks) {
     const std::uint64_t offset = location.offset() + kValueHeaderSize;
-    if (const std::byte* base = found.segment->map(offset + location.value_size, found.used_end,
-                                                   found.sealed)) {
+    if (const std::byte* base =
+            found.segment->map(offset + location.value_size, found.used_end, found.sealed)) {
       const ByteView value(base + offset, location.value_size);
       prefetch(value);
       return Bytes::pinning(found.segment, value);

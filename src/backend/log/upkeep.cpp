@@ -1,13 +1,11 @@
 #include "backend/log/upkeep.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <exception>
 
 #include "base/guarded.h"
 #include "base/try.h"
+#include "io/thread_rank.h"
 
 namespace varve::log {
 namespace {
@@ -27,22 +25,6 @@ constexpr auto kCheckpointPause = 15ms;
 constexpr auto kFailureWait = 200ms;
 constexpr int kNiceLevels = 10;
 
-// Of this thread: on Linux each has one of its own, whatever POSIX says about processes. Elsewhere
-// the thread runs as all others do.
-int nice_level() noexcept {
-#ifdef __linux__
-  return getpriority(PRIO_PROCESS, 0);
-#else
-  return 0;
-#endif
-}
-
-void set_nice_level([[maybe_unused]] int level) noexcept {
-#ifdef __linux__
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), level);
-#endif
-}
-
 }  // namespace
 
 Upkeep::Upkeep(const LogOptions& options, SegmentFiles& files, LogState& state, LogWriter& writer)
@@ -52,7 +34,7 @@ Upkeep::Upkeep(const LogOptions& options, SegmentFiles& files, LogState& state, 
       reclaimer_(options, files, state, writer, checkpointer_) {}
 
 void Upkeep::start(const Recovered& recovered) {
-  nice_level_ = std::min(19, nice_level() + kNiceLevels);
+  opener_level_ = nice_level_of_this_thread();
   checkpointer_.start(recovered.known_generation, recovered.generation != 0);
   reclaimer_.start(recovered);
 }
@@ -169,7 +151,7 @@ void Upkeep::pause(std::chrono::milliseconds time) {
 }
 
 void Upkeep::run() noexcept {
-  set_nice_level(nice_level_);
+  put_this_thread_behind(opener_level_, kNiceLevels);
   // What goes wrong with it is told to whoever needs it.
   (void)or_out_of_memory([&] { return writer_.settle(); });
   wait_for_a_batch();

@@ -62,7 +62,7 @@ class Upkeep {
   std::atomic<bool> has_begun_ = false;  // something was written
   bool is_woken_ = false;
   bool is_stopping_ = false;
-  int nice_level_ = 0;
+  int opener_level_ = 0;  // the nice level of the thread that opened the log
   std::once_flag thread_once_;
   std::thread thread_;
 };
