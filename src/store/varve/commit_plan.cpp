@@ -51,7 +51,9 @@ Result<bool> CommitPlan::holds_shared(const Fresh& fresh, const Reference& refer
 }
 
 Result<bool> CommitPlan::holds(const Fresh& fresh, bool is_chunk) {
-  // Most of what is saved differs, which its head tells.
+  // Most of what is saved differs, which its head tells. Where chunks share payloads, what is
+  // there counts, too.
+  if (is_chunk && !has_shared_ && hints_.is_other(fresh.key, fresh.frame)) return false;
   const auto looked = view_.get_raw(fresh.key, kFrameHeadSizeMax);
   if (is_chunk && has_shared_) {
     VARVE_ASSIGN(const auto reference, sharing_.reference_at(fresh.key, looked));
@@ -107,6 +109,7 @@ Result<bool> CommitPlan::put(const SaveKey& key, const Bytes& payload, const Chu
   }
   Bytes frame = frames_.share(std::move(fresh), payload.size());
   if (pos != nullptr) {
+    hints_.note(key, frame);
     sharing_.offer(SharingPlan::OfferKind::fresh, key, std::move(frame), batch_);
   } else {
     batch_.put(key, std::move(frame));

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "store/varve/frame_hints.h"
 #include "store/varve/frame_pool.h"
 #include "store/varve/payload.h"
 #include "store/varve/record_reader.h"
@@ -15,11 +16,12 @@ class CommitPlan {
  public:
   // All must outlive it. `tables` are copied when the commit needs a number that is not there.
   CommitPlan(const SharingPlan::Parts& parts, SharedSaveTables tables,
-             const PayloadEncoder& encoder, FramePool& frames, bool with_deltas)
+             const PayloadEncoder& encoder, FramePool& frames, FrameHints& hints, bool with_deltas)
       : view_(parts.view),
         tables_(std::move(tables)),
         encoder_(encoder),
         frames_(frames),
+        hints_(hints),
         is_verified_(parts.is_verified),
         with_deltas_(with_deltas),
         has_shared_(parts.has_shared),
@@ -69,6 +71,7 @@ class CommitPlan {
   std::shared_ptr<SaveTables> own_;  // the same, if they were copied
   const PayloadEncoder& encoder_;
   FramePool& frames_;
+  FrameHints& hints_;
   const bool is_verified_;
   const bool with_deltas_;
   const bool has_shared_;

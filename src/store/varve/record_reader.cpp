@@ -98,7 +98,10 @@ Result<std::optional<Bytes>> RecordReader::read_chunk(const ChunkPos& pos) const
     VARVE_ASSIGN(const std::optional<Bytes> frame, view_.get(key));
     if (!frame) return std::nullopt;
     auto payload = decode(key, *frame, &pos);
-    if (payload) return *std::move(payload);
+    if (payload) {
+      if (hints_ != nullptr && !looks_like_reference(*frame)) hints_->note(key, *frame);
+      return *std::move(payload);
+    }
     // Between the two reads a commit may have taken the shared payload away, with the reference.
     const bool may_have_moved =
         looks_like_reference(*frame) && attempt < kFindAttemptCount && sequence != view_.sequence();

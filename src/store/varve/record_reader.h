@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "store/varve/frame_hints.h"
 #include "store/varve/save_header.h"
 #include "store/varve/save_tables.h"
 #include "varve/backend.h"
@@ -20,8 +21,10 @@ Result<Bytes> generate_guarded(const Generator& generator, const ChunkPos& pos);
 class RecordReader {
  public:
   // Both must outlive it. `is_verified`: the backend has compared values with checksums of its own.
-  RecordReader(const ReadView& view, const SaveTables& tables, bool is_verified)
-      : view_(view), tables_(tables), is_verified_(is_verified) {}
+  // Chunks that are read are noted in `hints`, if it is not null.
+  RecordReader(const ReadView& view, const SaveTables& tables, bool is_verified,
+               FrameHints* hints = nullptr)
+      : view_(view), tables_(tables), is_verified_(is_verified), hints_(hints) {}
 
   Result<std::optional<Bytes>> read_chunk(const ChunkPos& pos) const;
   Result<std::optional<Entity>> read_entity(EntityId id) const;
@@ -58,6 +61,7 @@ class RecordReader {
   const ReadView& view_;
   const SaveTables& tables_;
   const bool is_verified_;
+  FrameHints* const hints_;
 };
 
 }  // namespace varve

@@ -92,6 +92,7 @@ VarveStore::VarveStore(Parts parts, Newest newest, PayloadEncoder encoder, OpenR
       encoder_(std::move(encoder)),
       // What is durable is written down, and let go of then.
       frames_(backend_->traits().durable),
+      hints_(can_write_ && backend_->traits().durable),
       newest_(std::make_shared<Newest>(std::move(newest))) {
   if (can_write_ && options_.sharing_memory_size != 0) {
     sightings_.emplace(options_.sharing_memory_size);
@@ -130,7 +131,7 @@ auto VarveStore::read(Call&& call) const -> decltype(call(std::declval<const Rec
     if (is_closed_) return closed();
     for (;;) {
       const SharedNewest now = newest();
-      auto got = call(RecordReader(*backend_, *now->tables, is_verified()));
+      auto got = call(RecordReader(*backend_, *now->tables, is_verified(), &hints_));
       // A commit that came in between may have brought a number these tables have not.
       if (got || newest()->tables == now->tables) return got;
     }
@@ -260,7 +261,7 @@ Result<CommitStats> VarveStore::commit(const Commit& commit, Progress& progress)
     VARVE_TRY(check_commit(commit, capabilities_, before->header.tick));
     // The tables a batch refers to are published before the batch is, so that whoever finds a
     // record finds its space too.
-    CommitPlan plan(sharing_parts(before->header), before->tables, encoder_, frames_,
+    CommitPlan plan(sharing_parts(before->header), before->tables, encoder_, frames_, hints_,
                     options_.deltas);
     VARVE_TRY(plan.add(commit, progress, 0.5));
     SaveHeader header = before->header;

@@ -49,6 +49,34 @@ TEST(VarveCommit, TheSameOnceMoreWritesNothing) {
   EXPECT_EQ(disk->write_count, 1);
 }
 
+// What is remembered of a chunk is what the last commit tried to store.
+TEST(VarveCommit, AfterOneThatFailedWhatItHadIsStillNotThere) {
+  const auto disk = new_disk();
+  const auto store = open_sample(disk);
+  const ChunkPos pos(1, 2);
+  commit(*store, {.tick = 1, .chunks = {chunk(pos, "stone")}});
+  disk->next_outcome = WriteOutcome::failed;
+  ASSERT_FALSE(try_commit(*store, {.tick = 2, .chunks = {chunk(pos, "earth")}}));
+  EXPECT_EQ(store->read_chunk(pos).value()->text(), "stone");
+  EXPECT_EQ(commit(*store, {.tick = 2, .chunks = {chunk(pos, "earth")}}).chunks.put_count, 1u);
+  EXPECT_EQ(store->read_chunk(pos).value()->text(), "earth");
+}
+
+// A chunk that is erased, or changed under another one's eyes, is saved as any other.
+TEST(VarveCommit, WhatIsRememberedOfAChunkNeverKeepsItFromBeingSaved) {
+  const auto disk = new_disk();
+  const auto store = open_sample(disk);
+  const ChunkPos pos(1, 2);
+  commit(*store, {.tick = 1, .chunks = {chunk(pos, "stone")}});
+  commit(*store, {.tick = 2, .chunks = {{pos, std::nullopt}}});
+  EXPECT_EQ(commit(*store, {.tick = 3, .chunks = {chunk(pos, "stone")}}).chunks.put_count, 1u);
+  EXPECT_EQ(store->read_chunk(pos).value()->text(), "stone");
+  for (const char* text : {"earth", "stone", "earth"}) {
+    commit(*store, {.tick = store->tick() + 1, .chunks = {chunk(pos, text)}});
+    EXPECT_EQ(store->read_chunk(pos).value()->text(), text);
+  }
+}
+
 TEST(VarveCommit, OneThatFailedChangedNothingAndTheNextSucceeds) {
   const auto disk = new_disk();
   const auto store = open_sample(disk);

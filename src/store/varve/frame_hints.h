@@ -1,0 +1,41 @@
+// Which frames the save holds, as far as anybody remembers.
+//
+// A commit writes nothing for a chunk that is saved unchanged. To tell that, it looks at the first
+// bytes of the frame that is stored: a read from the disk's cache for each chunk, most of which
+// have changed. What was read or written lately is remembered here in eight bytes a chunk, and
+// those that differ from it need no look.
+//
+// It is a hint. "Other" may be wrong, after a read that raced with a commit or by an accident of
+// hashes, and then the same bytes are written once more. Nothing else ever follows from it.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+#include "varve/bytes.h"
+
+namespace varve {
+
+class FrameHints {
+ public:
+  // One that is not `used` remembers nothing. So does one there is no memory for.
+  explicit FrameHints(bool used) noexcept;
+
+  // The frame is what is stored, or about to be, under the key.
+  void note(ByteView key, ByteView frame) noexcept;
+  // Whether something else is stored. False where nobody knows.
+  bool is_other(ByteView key, ByteView frame) const noexcept;
+
+ private:
+  struct Free {
+    void operator()(std::uint64_t* memory) const noexcept { std::free(memory); }
+  };
+  std::uint64_t* slot_of(std::uint64_t hash) const noexcept;
+
+  std::unique_ptr<std::uint64_t[], Free> slots_;
+};
+
+}  // namespace varve
