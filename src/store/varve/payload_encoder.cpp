@@ -24,7 +24,7 @@ namespace {
 
 // Raised whenever other bytes are made of the same payload, so that what older versions stored is
 // compared by its contents (holds_payload).
-constexpr std::uint32_t kEncoderRevision = 1;
+constexpr std::uint32_t kEncoderRevision = 2;
 
 // Up to here everything is tried: it takes microseconds, and a sample would be no smaller.
 constexpr std::size_t kTryAllSizeMax = 4 << 10;
