@@ -13,25 +13,35 @@ constexpr std::size_t kPieceSize = std::size_t{1} << 20;
 
 struct Pace {
   std::uint64_t bytes_per_second = 0;  // 0: as fast as it goes
-  Clock::time_point free_at = {};      // when what was written is paid for
+  const std::atomic<int>* waiter_count = nullptr;
+  Clock::time_point free_at = {};  // when what was written is paid for
 };
 thread_local Pace pace;
 
 }  // namespace
 
-PacedWrites::PacedWrites(std::uint64_t bytes_per_second) noexcept : before_(pace.bytes_per_second) {
-  pace = {.bytes_per_second = bytes_per_second, .free_at = Clock::now()};
+PacedWrites::PacedWrites(std::uint64_t bytes_per_second,
+                         const std::atomic<int>* waiter_count) noexcept
+    : bytes_per_second_before_(pace.bytes_per_second), waiter_count_before_(pace.waiter_count) {
+  pace = {
+      .bytes_per_second = bytes_per_second, .waiter_count = waiter_count, .free_at = Clock::now()};
 }
-PacedWrites::~PacedWrites() { pace.bytes_per_second = before_; }
+PacedWrites::~PacedWrites() {
+  pace.bytes_per_second = bytes_per_second_before_;
+  pace.waiter_count = waiter_count_before_;
+}
+
+bool is_paced() noexcept {
+  if (pace.bytes_per_second == 0) return false;
+  return pace.waiter_count == nullptr || pace.waiter_count->load(std::memory_order_relaxed) == 0;
+}
 
 std::size_t paced_piece_size(std::size_t size) noexcept {
   return pace.bytes_per_second == 0 ? size : std::min(size, kPieceSize);
 }
 
-bool is_paced() noexcept { return pace.bytes_per_second != 0; }
-
 void pace_written(std::size_t size) noexcept {
-  if (pace.bytes_per_second == 0) return;
+  if (!is_paced()) return;
   // Small writes are let through at once and paid for together.
   const auto now = Clock::now();
   const std::chrono::duration<double> cost(static_cast<double>(size) /

@@ -5,6 +5,7 @@
 // handed to the disk piece by piece, and not faster than it says.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -12,13 +13,17 @@ namespace varve {
 
 class PacedWrites {
  public:
-  explicit PacedWrites(std::uint64_t bytes_per_second) noexcept;
+  // 0: as fast as it goes. So is everything while `waiter_count` is above 0, which must outlive
+  // this: who waits for the end of what is written has nothing beside it that could suffer.
+  explicit PacedWrites(std::uint64_t bytes_per_second,
+                       const std::atomic<int>* waiter_count = nullptr) noexcept;
   ~PacedWrites();
   PacedWrites(const PacedWrites&) = delete;
   PacedWrites& operator=(const PacedWrites&) = delete;
 
  private:
-  const std::uint64_t before_;
+  const std::uint64_t bytes_per_second_before_;
+  const std::atomic<int>* const waiter_count_before_;
 };
 
 // For a kind of disk: how much to write at a time, whether each piece is to be handed on at once,

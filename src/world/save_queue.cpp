@@ -40,6 +40,7 @@ void SaveQueue::job_done() noexcept {
 }
 
 void SaveQueue::drain() noexcept {
+  add_waiters(1);
   std::unique_lock lock(mutex_);
   while (unfinished_count_ != 0 || is_taken_) {
     if (may_take_turn()) {
@@ -48,6 +49,7 @@ void SaveQueue::drain() noexcept {
       work_ended_.wait(lock);
     }
   }
+  add_waiters(-1);
 }
 
 void SaveQueue::help(const SaveHandle::State& save) noexcept {

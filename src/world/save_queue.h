@@ -13,6 +13,7 @@
 // is there; there is nothing in it to run then.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -41,6 +42,11 @@ class SaveQueue final : public SaveHelper {
 
   // Up to the job of that save, if it still waits and nobody has the turn.
   void help(const SaveHandle::State& save) noexcept override;
+  void add_waiters(int count) noexcept override {
+    waiter_count_.fetch_add(count, std::memory_order_relaxed);
+  }
+  // Those in drain() too.
+  const std::atomic<int>& waiter_count() const noexcept { return waiter_count_; }
 
  private:
   bool may_take_turn() const noexcept { return !is_taken_ && !jobs_.empty(); }
@@ -55,6 +61,7 @@ class SaveQueue final : public SaveHelper {
   std::condition_variable work_ended_;
   std::list<SaveJob> jobs_;
   std::size_t unfinished_count_ = 0;
+  std::atomic<int> waiter_count_ = 0;
   bool is_taken_ = false;
   bool is_stopping_ = false;
 };

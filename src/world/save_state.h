@@ -32,6 +32,8 @@ class SaveHelper {
   virtual ~SaveHelper() = default;
   // All up to `save`, as far as no other thread has begun to. It may take as long as they do.
   virtual void help(const SaveHandle::State& save) noexcept = 0;
+  // One more thread waits for a save, or one less (-1): what runs need not take its time.
+  virtual void add_waiters(int count) noexcept = 0;
 };
 
 struct SaveHandle::State {

@@ -56,10 +56,10 @@ Saver::Saver(Store& store, unsigned encode_thread_count, CommitGate gate,
       copiers_("varve-copy", 1, kCopyNiceLevel),
       thread_("varve-saver", 1, kNiceLevel) {
   // Beside a journal that is synced all the time a save in the background takes its time. One that
-  // somebody waits for does not: whoever waits runs it.
+  // somebody waits for does not: whoever waits runs it, or hurries what runs already.
   thread_.post(0, [queue = queue_, is_paced = gate_ != nullptr] {
     std::optional<PacedWrites> pace;
-    if (is_paced) pace.emplace(kPace);
+    if (is_paced) pace.emplace(kPace, &queue->waiter_count());
     queue->run();
   });
 }

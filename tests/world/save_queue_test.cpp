@@ -137,6 +137,33 @@ TEST(SaveQueue, DrainWaitsForTheTurnOfAnother) {
   EXPECT_TRUE(is_over);
 }
 
+// What runs in the background beside a journal is paced, until somebody waits for its end.
+TEST(SaveQueue, KnowsHowManyWait) {
+  Fixture fixture;
+  EXPECT_EQ(fixture.queue->waiter_count(), 0);
+  std::vector<int> counts;
+  fixture.before_end = [&](SaveJob&) { counts.push_back(fixture.queue->waiter_count()); };
+  (void)fixture.post(1).wait();
+  fixture.post(2);
+  fixture.queue->drain();
+  EXPECT_EQ(counts, (std::vector<int>{1, 1}));
+  SaveHandle save = fixture.post(3);
+  EXPECT_FALSE(save.wait_for(0ms));
+  EXPECT_EQ(fixture.queue->waiter_count(), 0) << "a wait that ran out is over";
+
+  // One that another thread runs already.
+  std::latch begun(1);
+  fixture.before_end = [&](SaveJob&) {
+    begun.count_down();
+    while (fixture.queue->waiter_count() < 2) std::this_thread::yield();
+  };
+  std::thread runner([&] { fixture.queue->drain(); });
+  begun.wait();
+  EXPECT_TRUE(save.wait());
+  runner.join();
+  EXPECT_EQ(fixture.queue->waiter_count(), 0);
+}
+
 TEST(SaveQueue, ManyWaitersKeepTheOrder) {
   Fixture fixture;
   std::thread saver([&] { fixture.queue->run(); });

@@ -15,8 +15,8 @@
 namespace varve::log {
 namespace {
 
-// Who asks for a value reads it, and a map brings nothing into the cache by itself. The processor
-// sees what comes next only some lines into each page.
+// Who asks for one value reads it at once, and a map brings nothing into the cache by itself. The
+// processor sees what comes next only some lines into each page.
 constexpr std::size_t kPrefetchSizeMax = 16384;
 
 void prefetch(ByteView value) noexcept {
@@ -88,7 +88,6 @@ Result<Bytes> LogState::read(const Found& found, ByteView key, bool checks) cons
     if (const std::byte* base =
             found.segment->map(offset + location.value_size, found.used_end, found.sealed)) {
       const ByteView value(base + offset, location.value_size);
-      prefetch(value);
       return Bytes::pinning(found.segment, value);
     }
   }
@@ -121,6 +120,7 @@ Result<std::optional<Bytes>> LogState::get(ByteView key, const At& at) const {
   if (!found) return found.error();
   if (!*found) return std::nullopt;
   VARVE_ASSIGN(Bytes value, read(**found, key));
+  prefetch(value);
   return value;
 }
 
