@@ -127,6 +127,7 @@ class WorldArm final : public Arm {
  public:
   explicit WorldArm(std::unique_ptr<World> world) : world_(std::move(world)) {}
   Status edit(const std::vector<Edit>& edits) override {
+    world_->update(1.0 / 60);  // A frame, which takes in what came of the save before.
     for (const Edit& edit : edits) {
       VARVE_TRY(world_->put(edit.pos, std::make_unique<RawChunk>(edit.payload)));
     }
