@@ -55,6 +55,12 @@ void put_header(WriteBatch& batch, const SaveHeader& header) {
   batch = std::move(around);
 }
 
+Result<FoundHeader> find_header(const ReadView& view, const SaveHeader& known) {
+  const HeaderRecord header = read_record(view, header_key());
+  if (is_good(header) && is_same_state(**header, known)) return FoundHeader{**header};
+  return find_header(view);
+}
+
 Result<FoundHeader> find_header(const ReadView& view) {
   const HeaderRecord header = read_record(view, header_key());
   const HeaderRecord copy = read_record(view, header_copy_key());

@@ -27,5 +27,8 @@ struct FoundHeader {
 
 // corruption, with what to do, if neither can be used; unsupported if either is of a newer program.
 Result<FoundHeader> find_header(const ReadView& view);
+// For whoever knows which header counted before: where that is still there, the copy is not looked
+// at.
+Result<FoundHeader> find_header(const ReadView& view, const SaveHeader& known);
 
 }  // namespace varve

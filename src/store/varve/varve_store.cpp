@@ -196,10 +196,10 @@ Result<std::unique_ptr<VarveView>> VarveStore::pin_view() const {
   if (is_closed_) return closed();
   VARVE_ASSIGN(auto snapshot, backend_->snapshot());
   // Of the snapshot; the tables may be ahead of it by now, and never are behind it.
-  const auto found = find_header(*snapshot);
+  const SharedNewest now = newest();
+  const auto found = find_header(*snapshot, now->header);
   if (!found) return found.error().with_context(path_);
-  SharedSaveTables tables = newest()->tables;
-  return std::make_unique<VarveView>(std::move(snapshot), found->header, std::move(tables),
+  return std::make_unique<VarveView>(std::move(snapshot), found->header, now->tables,
                                      is_verified());
 }
 
