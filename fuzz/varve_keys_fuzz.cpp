@@ -1,7 +1,10 @@
 // Invariants checked: no key, place, header, generator, reference or count reads out of bounds, and
-// what decodes is written the same again. The first byte picks the decoder; the rest is what it
-// gets.
+// what decodes is written the same again; whatever a header and its copy hold, the later good one
+// is what is found. The first byte picks the decoder; the rest is what it gets.
+#include <algorithm>
+
 #include "fuzz_target.h"
+#include "store/varve/header_records.h"
 #include "store/varve/save_header.h"
 #include "store/varve/save_keys.h"
 #include "store/varve/save_tables.h"
@@ -53,6 +56,30 @@ bool check_header(ByteView in) {
   return header.ok();
 }
 
+// The first byte is the size of the header; the copy is what follows it.
+bool check_headers(ByteView in) {
+  if (in.empty()) return false;
+  const std::size_t size = std::min<std::size_t>(static_cast<std::size_t>(in[0]), in.size() - 1);
+  const ByteView first = in.subspan(1, size);
+  const ByteView copy = in.subspan(1 + size);
+  const auto backend = make_memory_backend();
+  WriteBatch batch;
+  batch.put(header_key(), plain_frame(header_key(), first));
+  batch.put(header_copy_key(), plain_frame(header_copy_key(), copy));
+  VARVE_INVARIANT(backend->write(batch).ok());
+  const auto a = decode_save_header(first);
+  const auto b = decode_save_header(copy);
+  const auto found = find_header(*backend);
+  if (!found) {
+    VARVE_INVARIANT(!a || !b);
+    return false;
+  }
+  const bool is_first = a && (!b || a->generation >= b->generation);
+  VARVE_INVARIANT(found->header == (is_first ? *a : *b));
+  VARVE_INVARIANT(found->problems.empty() == (a && b && *a == *b));
+  return true;
+}
+
 bool check_generator(ByteView in) {
   const auto id = decode_generator(in);
   VARVE_INVARIANT(!id || equal(encode_generator(*id), in));
@@ -85,9 +112,10 @@ bool check_reference(ByteView in) {
   return true;
 }
 
-constexpr bool (*kChecks[])(ByteView) = {
-    check_chunk,  check_owned_entity, check_entity,     check_numbers,      check_place,
-    check_header, check_generator,    check_shared_key, check_shared_count, check_reference};
+constexpr bool (*kChecks[])(ByteView) = {check_chunk,     check_owned_entity, check_entity,
+                                         check_numbers,   check_place,        check_header,
+                                         check_generator, check_shared_key,   check_shared_count,
+                                         check_reference, check_headers};
 
 std::string seed(std::size_t check, ByteView in) {
   return static_cast<char>(check) + std::string(as_text(in));
@@ -120,6 +148,13 @@ std::vector<std::string> seeds() {
   out.push_back(seed(8, encode_shared_count(300)));
   out.push_back(
       seed(9, encode_reference(key, plain_frame(key, as_byte_view("stone")), hash).value()));
+  const Bytes header = encode_save_header({.save_id = 9, .generation = 5, .tick = 1200});
+  const Bytes later = encode_save_header({.save_id = 9, .generation = 6, .tick = 1201});
+  for (const Bytes& copy : {header, later, Bytes::copy_of("rot")}) {
+    std::string both(1, static_cast<char>(header.size()));
+    both.append(header.text()).append(copy.text());
+    out.push_back(seed(10, as_byte_view(both)));
+  }
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/try.h"
+#include "store/varve/header_records.h"
 #include "store/varve/payload_frame.h"
 #include "store/varve/shared_payload.h"
 
@@ -20,7 +21,9 @@ constexpr std::uint64_t kChangeOverhead = 64;
 constexpr std::size_t kNamedDamageMax = 8;
 constexpr std::chrono::milliseconds kNapMax{50};
 
-bool is_header(ByteView key) { return as_text(key) == as_text(header_key().view()); }
+// Neither of the two records is copied: they are written anew, so that one that is damaged does not
+// keep a save from being backed up.
+bool is_header(ByteView key) { return equal(key, header_key()) || equal(key, header_copy_key()); }
 
 // The keys of a view, rising, each with the beginning of its value.
 class Heads {
@@ -66,20 +69,15 @@ BackupCopy::BackupCopy(const BackupSource& source, const BackupOptions& options,
 // --- Everything ----------------------------------------------------------------------
 
 Status BackupCopy::copy_all(Backend& target) {
-  std::optional<WriteBatch::Change> header;
   RangeQuery query{.size_max = limits_.page_size};
   for (std::optional<Bytes> from = Bytes(); from;) {
     query.from = *from;
     VARVE_ASSIGN(RangePage page, snapshot_.range(query));
     WriteBatch batch;
     for (RangeEntry& entry : page.entries) {
+      if (is_header(entry.key)) continue;
       VARVE_ASSIGN(auto value, checked(entry.key, std::move(entry.value)));
       if (!value) continue;
-      if (is_header(entry.key)) {
-        // Last, so that what is called this generation is all of it.
-        header = {std::move(entry.key), std::move(value)};
-        continue;
-      }
       ++report_.copied_count;
       report_.copied_size += value->size();
       batch.add({std::move(entry.key), std::move(value)});
@@ -95,8 +93,9 @@ Status BackupCopy::copy_all(Backend& target) {
     from = std::move(page.next);
   }
   VARVE_TRY(whole());
+  // Last, so that what is called this generation is all of it.
   WriteBatch last;
-  last.add(*std::move(header));
+  put_header(last, source_.view->header());
   const WriteResult written = target.write(last);
   if (!written) return written.error();
   return target.sync();
@@ -114,6 +113,14 @@ Result<BackupCopy::Changes> BackupCopy::find_changes(const ReadView& target) {
     VARVE_ASSIGN(const RangeEntry* ours, here.current());
     VARVE_ASSIGN(const RangeEntry* theirs, there.current());
     if (ours == nullptr && theirs == nullptr) return changes;
+    if (ours != nullptr && is_header(ours->key)) {
+      here.advance();
+      continue;
+    }
+    if (theirs != nullptr && is_header(theirs->key)) {
+      there.advance();
+      continue;
+    }
     const bool only_theirs =
         ours == nullptr || (theirs != nullptr && theirs->key.text() < ours->key.text());
     const bool both = !only_theirs && theirs != nullptr && theirs->key == ours->key;
@@ -121,7 +128,7 @@ Result<BackupCopy::Changes> BackupCopy::find_changes(const ReadView& target) {
       changes.erased.push_back(theirs->key);
       size += theirs->key.size() + kChangeOverhead;
     } else if (both && are_same(*ours, *theirs)) {
-      if (!is_header(ours->key)) ++report_.unchanged_count;
+      ++report_.unchanged_count;
     } else {
       changes.put.push_back(ours->key);
       size += ours->key.size() + ours->value_size + kChangeOverhead;
@@ -153,10 +160,8 @@ Result<bool> BackupCopy::copy_changes(Backend& target) {
     Result<Bytes> read = found ? Result<Bytes>(**std::move(found)) : found.error();
     VARVE_ASSIGN(auto value, checked(key, std::move(read)));
     if (!value) continue;
-    if (!is_header(key)) {
-      ++report_.copied_count;
-      report_.copied_size += value->size();
-    }
+    ++report_.copied_count;
+    report_.copied_size += value->size();
     VARVE_TRY(pace(value->size()));
     batch.add({key, std::move(value)});
   }
@@ -164,7 +169,10 @@ Result<bool> BackupCopy::copy_changes(Backend& target) {
   for (const Bytes& key : changes.erased) batch.add({key, std::nullopt});
   report_.erased_count = changes.erased.size();
   report_.incremental = true;
-  if (batch.empty()) return true;
+  const SaveHeader& header = source_.view->header();
+  VARVE_ASSIGN(const FoundHeader theirs, find_header(target));
+  if (batch.empty() && theirs.has_both() && is_same_state(theirs.header, header)) return true;
+  put_header(batch, header);
   const WriteResult written = target.write(batch);
   if (!written) return written.error();
   VARVE_TRY(target.sync());

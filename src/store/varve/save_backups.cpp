@@ -47,7 +47,7 @@ Result<bool> SaveBackups::is_newest(const BackupSource& source) const {
   const auto* varve = dynamic_cast<const VarveStore*>(newest->get());
   if (varve == nullptr) return false;
   VARVE_ASSIGN(const auto view, varve->pin_view());
-  return view->header() == source.view->header();
+  return is_same_state(view->header(), source.view->header());
 }
 
 Status SaveBackups::keep(const BackupSource& source, std::uint32_t count) {

@@ -11,9 +11,15 @@ namespace {
 
 constexpr std::string_view kMagic = "VARVSAVE";
 constexpr std::uint32_t kVersion = 1;
-constexpr std::uint64_t kKnownFeatures = kFeatureSharedPayloads;
+constexpr std::uint64_t kKnownFeatures = kFeatureSharedPayloads | kFeatureHeaderCopy;
 
 }  // namespace
+
+bool is_same_state(SaveHeader a, SaveHeader b) noexcept {
+  a.features |= kFeatureHeaderCopy;
+  b.features |= kFeatureHeaderCopy;
+  return a == b;
+}
 
 Bytes encode_save_header(const SaveHeader& header) {
   ByteWriter w;

@@ -87,6 +87,7 @@ SaveKey& SaveKey::position(SpaceNumber space, const ChunkPos& pos) {
 }
 
 SaveKey header_key() { return SaveKey(KeyTag::header); }
+SaveKey header_copy_key() { return SaveKey(KeyTag::header_copy); }
 SaveKey space_key(SpaceNumber number) { return SaveKey(KeyTag::space).u16(number); }
 SaveKey generator_key(std::uint32_t number) { return SaveKey(KeyTag::generator).u32(number); }
 SaveKey dictionary_key(std::uint32_t number) { return SaveKey(KeyTag::dictionary).u32(number); }

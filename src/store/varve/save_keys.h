@@ -38,6 +38,9 @@ enum class KeyTag : std::uint8_t {
   long_player = 0x31,
   global = 0x38,
   long_global = 0x39,
+  // Behind all others, since a backend that sorts its records on the disk has it far from the
+  // header then.
+  header_copy = 0xf1,
 };
 
 // A space is a number in the keys of a save, and its table says which name that is.
@@ -84,6 +87,7 @@ class SaveKey {
 };
 
 SaveKey header_key();
+SaveKey header_copy_key();
 SaveKey space_key(SpaceNumber number);
 SaveKey generator_key(std::uint32_t number);
 SaveKey dictionary_key(std::uint32_t number);

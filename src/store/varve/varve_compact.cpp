@@ -7,6 +7,7 @@
 
 #include "base/guarded.h"
 #include "base/try.h"
+#include "store/varve/header_records.h"
 #include "store/varve/varve_store.h"
 
 namespace varve {
@@ -133,13 +134,20 @@ Status VarveStore::write_rewriting(SharingPlan& sharing, WriteBatch& batch) {
   if (sharing.has_shared() && (now->header.features & kFeatureSharedPayloads) == 0) {
     SaveHeader header = now->header;
     header.features |= kFeatureSharedPayloads;
-    const SaveKey key = header_key();
-    batch.put(key, plain_frame(key, encode_save_header(header)));
+    put_header(batch, header);
     after = std::make_shared<Newest>(header, now->tables);
   }
   VARVE_TRY(write_upkeep(batch));
   if (after != nullptr) publish(std::move(after));
   return {};
+}
+
+Status VarveStore::mend_header() {
+  VARVE_ASSIGN(const FoundHeader found, find_header(*backend_));
+  if (found.has_both()) return {};
+  WriteBatch batch;
+  put_header(batch, newest()->header);
+  return write_upkeep(batch);
 }
 
 Status VarveStore::recount_shared() {
@@ -247,6 +255,7 @@ Result<CompactReport> VarveStore::compact(Progress& progress) {
     CompactReport report{.size_before = backend_->stats().live_size};
     {
       VARVE_ASSIGN(const auto view, pin_view());
+      VARVE_TRY(mend_header());
       VARVE_TRY(recount_shared());
       VARVE_TRY(learn_dictionary(*view));
       VARVE_TRY(encode_anew(*view, progress));

@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "store/commit_check.h"
 #include "store/varve/commit_plan.h"
+#include "store/varve/header_records.h"
 #include "store/varve/save_backups.h"
 #include "varve/checksum.h"
 
@@ -32,14 +33,6 @@ Result<PayloadEncoder> make_encoder(const VarveOptions& options, const SaveTable
        .dictionary = options.dictionaries ? tables.dictionaries().newest() : nullptr});
 }
 
-Result<SaveHeader> read_header(const ReadView& view) {
-  const SaveKey key = header_key();
-  VARVE_ASSIGN(const std::optional<Bytes> frame, view.get(key));
-  if (!frame) return corruption("there is no save in it: its header is missing");
-  VARVE_ASSIGN(const Bytes header, read_plain_frame(key, *frame));
-  return decode_save_header(header);
-}
-
 OpenReport report_of(const BackendReport& found, std::string_view path) {
   OpenReport report;
   report.dropped_tail = found.dropped_tail;
@@ -52,9 +45,8 @@ OpenReport report_of(const BackendReport& found, std::string_view path) {
 }  // namespace
 
 Status VarveStore::create(Backend& backend, std::uint64_t save_id) {
-  const SaveKey key = header_key();
   WriteBatch batch;
-  batch.put(key, plain_frame(key, encode_save_header({.save_id = save_id})));
+  put_header(batch, {.save_id = save_id});
   const WriteResult written = backend.write(batch);
   if (!written) return written.error();
   return backend.sync();
@@ -68,12 +60,13 @@ Result<std::unique_ptr<VarveStore>> VarveStore::open(Parts parts) {
                     parts.path, parts.backend->traits().name));
   }
   OpenReport report = report_of(parts.backend->open_report(), parts.path);
-  auto header = read_header(*parts.backend);
-  if (!header) return header.error().with_context(parts.path);
+  const auto found = find_header(*parts.backend);
+  if (!found) return found.error().with_context(parts.path);
+  report.problems.insert(report.problems.end(), found->problems.begin(), found->problems.end());
   auto tables = SaveTables::load(*parts.backend, report.problems);
   if (!tables) return tables.error().with_context(parts.path);
   VARVE_ASSIGN(PayloadEncoder encoder, make_encoder(parts.options, *tables));
-  Newest newest{*header, std::make_shared<SaveTables>(*std::move(tables))};
+  Newest newest{found->header, std::make_shared<SaveTables>(*std::move(tables))};
   return std::unique_ptr<VarveStore>(
       new VarveStore(std::move(parts), std::move(newest), std::move(encoder), std::move(report)));
 }
@@ -204,9 +197,11 @@ Result<std::unique_ptr<VarveView>> VarveStore::pin_view() const {
   if (is_closed_) return closed();
   VARVE_ASSIGN(auto snapshot, backend_->snapshot());
   // Of the snapshot; the tables may be ahead of it by now, and never are behind it.
-  VARVE_ASSIGN(const SaveHeader header, read_header(*snapshot));
-  SharedSaveTables tables = newest()->tables;
-  return std::make_unique<VarveView>(std::move(snapshot), header, std::move(tables), is_verified());
+  const SharedNewest now = newest();
+  const auto found = find_header(*snapshot, now->header);
+  if (!found) return found.error().with_context(path_);
+  return std::make_unique<VarveView>(std::move(snapshot), found->header, now->tables,
+                                     is_verified());
 }
 
 Result<std::unique_ptr<StoreView>> VarveStore::pin() {
@@ -280,8 +275,7 @@ Result<CommitStats> VarveStore::commit(const Commit& commit, Progress& progress)
     if (is_changed) {
       stats.generation = ++header.generation;
       if (plan.has_shared()) header.features |= kFeatureSharedPayloads;
-      const SaveKey key = header_key();
-      plan.batch().put(key, plain_frame(key, encode_save_header(header)));
+      put_header(plan.batch(), header);
       // Before the commit: afterwards, a backup that cannot be made would be an error of one
       // that is.
       if (commit.backup_count) VARVE_TRY(keep_backups(*commit.backup_count));

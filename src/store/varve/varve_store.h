@@ -1,7 +1,8 @@
 // One save in the varve format: a key layout on a backend. docs/formats/varve_v1.md has every byte.
 //
-// A commit is one batch of the backend, with the header in it, so that it is one generation or
-// none. Reads go to the backend as it is; what takes several looks goes to a snapshot.
+// A commit is one batch of the backend, with the header and its copy in it, so that it is one
+// generation or none. Reads go to the backend as it is; what takes several looks goes to a
+// snapshot.
 #pragma once
 
 #include <atomic>
@@ -35,7 +36,8 @@ class VarveStore final : public Store {
     // one for the life of a save. For tests, which want one that fails.
     ContentHash hash = xxh3_128;
   };
-  // Writes the first header into a backend that holds nothing. `save_id` is drawn at random.
+  // Writes the first header and its copy into a backend that holds nothing. `save_id` is drawn at
+  // random.
   static Status create(Backend& backend, std::uint64_t save_id);
   // corruption if the backend holds no save; unsupported for one of a newer program.
   static Result<std::unique_ptr<VarveStore>> open(Parts parts);
@@ -106,6 +108,8 @@ class VarveStore final : public Store {
   Status encode_anew(const VarveView& view, Progress& progress);
   Status encode_record_anew(const RecordReader& reader, const SaveTables& tables, KeyTag tag,
                             const RangeEntry& entry, SharingPlan& sharing, WriteBatch& batch) const;
+  // Writes the header anew if one of its records is no good.
+  Status mend_header();
   // Puts right what damage has left of counts.
   Status recount_shared();
   Status write_rewriting(SharingPlan& sharing, WriteBatch& batch);

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <thread>
 
+#include "store/varve/header_records.h"
 #include "store/varve/sample_backups.h"
 #include "support/scratch_dir.h"
 #include "varve/format.h"
@@ -250,6 +251,67 @@ TEST_F(VarveBackup, ADamagedRecordOfTheTargetIsMendedWhereItShows) {
   const auto report = back_up_world();
   ASSERT_TRUE(report) << report.error().message();
   EXPECT_EQ(report->copied_count, 1U);
+  expect_backup_is(*world_);
+}
+
+TEST_F(VarveBackup, ADamagedHeaderIsNoReasonNotToMakeOne) {
+  fill();
+  for (const SaveKey& key : {header_key(), header_copy_key()}) {
+    const std::string name = key.view()[0] == header_key().view()[0] ? "one" : "two";
+    ASSERT_TRUE(back_up_world());
+    commit(*world_, {.chunks = {{ChunkPos(900, 1), Bytes::copy_of(name)}}});
+    damage(*world_, key);
+    ASSERT_TRUE(back_up_to(name, *world_));
+    const auto report = back_up_world();
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_TRUE(report->incremental);
+    EXPECT_EQ(report->copied_count, 1U);
+    // Both are verified there, the header with the rest.
+    expect_backup_is(*world_);
+    EXPECT_EQ(records_at(name), records_at(kTarget));
+  }
+}
+
+TEST_F(VarveBackup, ADamagedHeaderOfTheTargetIsMended) {
+  for (const SaveKey& key : {header_key(), header_copy_key()}) {
+    fill();
+    ASSERT_TRUE(back_up_world());
+    auto target = backups_.saves().open(kTarget);
+    ASSERT_TRUE(target);
+    damage(**target, key);
+    ASSERT_TRUE((*target)->close());
+    const auto report = back_up_world();
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(report->copied_count, 0U) << "which counts records alone";
+    expect_backup_is(*world_);
+  }
+}
+
+// Of a save that was last written by a program that did not know of a copy.
+TEST_F(VarveBackup, OneOfASaveWhoseHeaderHasNoCopyYetHasOne) {
+  fill();
+  Backend& backend = static_cast<VarveStore&>(*world_).backend();
+  const SaveKey key = header_key();
+  auto header = find_header(backend)->header;
+  header.features = 0;
+  WriteBatch old;
+  old.put(key, plain_frame(key, encode_save_header(header)));
+  old.erase(header_copy_key());
+  ASSERT_TRUE(backend.write(old));
+  ASSERT_TRUE(back_up_world());
+  expect_backup_is(*world_);
+  {
+    const auto target = backups_.saves().open_to_read(kTarget);
+    ASSERT_TRUE(target);
+    EXPECT_TRUE(find_header(static_cast<VarveStore&>(**target).backend())->has_both());
+    ASSERT_TRUE((*target)->close());
+  }
+  // Nothing new is still nothing to write.
+  disk_.reset_counts();
+  const auto report = back_up_world();
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->erased_count, 0U);
+  EXPECT_LE(disk_.counts().written_size, 4096U) << disk_.counts();
   expect_backup_is(*world_);
 }
 

@@ -91,9 +91,9 @@ class BackupTest : public testing::Test {
     }
   }
   // A value whose checksum is wrong, which the backend hands out as it is.
-  void damage(Store& store, const ChunkPos& pos) {
+  void damage(Store& store, const ChunkPos& pos) { damage(store, chunk_key(0, pos)); }
+  void damage(Store& store, const SaveKey& key) {
     Backend& backend = static_cast<VarveStore&>(store).backend();
-    const SaveKey key = chunk_key(0, pos);
     const auto found = backend.get(key);
     ASSERT_TRUE(found && *found);
     std::string frame((*found)->text());

@@ -13,8 +13,11 @@ using namespace test;  // NOLINT(google-build-using-namespace)
 
 constexpr const char* kPage = "varve_v1.md";
 
-const SaveHeader kSample{
-    .save_id = 0x1122334455667788, .generation = 5, .tick = 1200, .generator_number = 1};
+const SaveHeader kSample{.features = kFeatureHeaderCopy,
+                         .save_id = 0x1122334455667788,
+                         .generation = 5,
+                         .tick = 1200,
+                         .generator_number = 1};
 
 Bytes flipped(const Bytes& bytes, std::size_t bit) {
   Buffer changed = bytes.clone();
@@ -26,9 +29,12 @@ TEST(SaveHeader, ThePageHasTheseBytes) {
   EXPECT_EQ(to_hex(encode_save_header(kSample)), to_hex(example_of(kPage, "A header")));
   EXPECT_EQ(decode_save_header(example_of(kPage, "A header")).value(), kSample);
   // The recipe in it is the writer's own and may change.
-  const auto read = read_plain_frame(header_key(), example_of(kPage, "The header's record"));
-  ASSERT_TRUE(read) << read.error().message();
-  EXPECT_EQ(decode_save_header(*read).value(), kSample);
+  for (const auto& [key, title] : {std::pair(header_key(), "The header's record"),
+                                   std::pair(header_copy_key(), "The record of its copy")}) {
+    const auto read = read_plain_frame(key, example_of(kPage, title));
+    ASSERT_TRUE(read) << title << ": " << read.error().message();
+    EXPECT_EQ(decode_save_header(*read).value(), kSample);
+  }
 }
 
 TEST(SaveHeader, EveryTruncationIsCorruption) {
@@ -42,10 +48,11 @@ TEST(SaveHeader, EveryTruncationIsCorruption) {
 }
 
 TEST(SaveHeader, EveryBitFlipOfItsRecordIsFound) {
-  const SaveKey key = header_key();
-  const Bytes frame = plain_frame(key, encode_save_header(kSample));
-  for (std::size_t bit = 0; bit < 8 * frame.size(); ++bit) {
-    EXPECT_FALSE(read_plain_frame(key, flipped(frame, bit))) << bit;
+  for (const SaveKey& key : {header_key(), header_copy_key()}) {
+    const Bytes frame = plain_frame(key, encode_save_header(kSample));
+    for (std::size_t bit = 0; bit < 8 * frame.size(); ++bit) {
+      EXPECT_FALSE(read_plain_frame(key, flipped(frame, bit))) << bit;
+    }
   }
 }
 
@@ -73,7 +80,7 @@ TEST(SaveHeader, ANewerVersionIsRefusedWithWhatToDo) {
 }
 
 TEST(SaveHeader, FeaturesThisProgramDoesNotKnowAreRefusedEachByItself) {
-  for (int bit = 1; bit < 64; ++bit) {
+  for (int bit = 2; bit < 64; ++bit) {
     SaveHeader header = kSample;
     header.features = std::uint64_t{1} << bit;
     const auto decoded = decode_save_header(encode_save_header(header));
@@ -83,10 +90,12 @@ TEST(SaveHeader, FeaturesThisProgramDoesNotKnowAreRefusedEachByItself) {
   }
 }
 
-TEST(SaveHeader, SharedPayloadsAreAFeatureThisProgramKnows) {
-  SaveHeader header = kSample;
-  header.features = kFeatureSharedPayloads;
-  EXPECT_EQ(decode_save_header(encode_save_header(header)).value(), header);
+TEST(SaveHeader, SharedPayloadsAndACopyAreFeaturesThisProgramKnows) {
+  for (std::uint64_t features = 0; features < 4; ++features) {
+    SaveHeader header = kSample;
+    header.features = features;
+    EXPECT_EQ(decode_save_header(encode_save_header(header)).value(), header);
+  }
 }
 
 TEST(SaveHeader, ASaveOfANewerProgramIsNotOpened) {
@@ -107,9 +116,6 @@ TEST(SaveHeader, ABackendWithoutOneHoldsNoSave) {
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code(), ErrorCode::corruption);
   EXPECT_NE(opened.error().message().find("header is missing"), std::string::npos);
-  const auto damaged = new_disk();
-  damaged->flip(header_key());
-  EXPECT_EQ(try_open(damaged).error().code(), ErrorCode::corruption);
 }
 
 TEST(SaveHeader, EveryCommitBringsOneAndItSurvives) {
@@ -119,10 +125,14 @@ TEST(SaveHeader, EveryCommitBringsOneAndItSurvives) {
     commit(*store, {.tick = 10 * i, .generator = GeneratorId{"hills", 3}});
     EXPECT_EQ(store->generation(), i);
   }
-  const auto header =
-      decode_save_header(read_plain_frame(header_key(), disk->get(header_key())).value()).value();
-  EXPECT_EQ(header,
-            (SaveHeader{.save_id = 0x1122, .generation = 3, .tick = 30, .generator_number = 1}));
+  for (const SaveKey& key : {header_key(), header_copy_key()}) {
+    EXPECT_EQ(decode_save_header(read_plain_frame(key, disk->get(key)).value()).value(),
+              (SaveHeader{.features = kFeatureHeaderCopy,
+                          .save_id = 0x1122,
+                          .generation = 3,
+                          .tick = 30,
+                          .generator_number = 1}));
+  }
   EXPECT_EQ(open_sample(disk)->generator(), (GeneratorId{"hills", 3}));
 }
 

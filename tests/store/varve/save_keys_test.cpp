@@ -130,6 +130,7 @@ TEST(SaveKeys, ARegionHas256ChunksWhateverTheNumberOfCoordinates) {
 
 TEST(SaveKeys, ThePageHasTheseBytes) {
   EXPECT_EQ(to_hex(header_key()), "01");
+  EXPECT_EQ(to_hex(header_copy_key()), "f1");
   EXPECT_EQ(to_hex(chunk_key(0, ChunkPos(3, -2))), to_hex(example_of(kPage, "A chunk's key")));
   const PlacedChunk owner{2, ChunkPos(-9, 70, 5)};
   EXPECT_EQ(to_hex(entity_key_of(owner, 17)), to_hex(example_of(kPage, "An entity and its place")));

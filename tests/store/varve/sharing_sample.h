@@ -40,6 +40,10 @@ inline std::uint64_t count_at(const SampleDisk& disk, const Hash128& hash) {
 inline SaveHeader header_of(const SampleDisk& disk) {
   return decode_save_header(read_plain_frame(header_key(), disk.get(header_key())).value()).value();
 }
+// Whether the header says that payloads may be shared.
+inline bool says_shared(const SampleDisk& disk) {
+  return (header_of(disk).features & kFeatureSharedPayloads) != 0;
+}
 
 // The chunks `from` up to, not including, `to`, all with one payload.
 inline Commit same_chunks(int from, int to, const Bytes& payload) {

@@ -31,7 +31,7 @@ TEST(SharingUpkeep, CompactingSharesWhatWasSavedBefore) {
   EXPECT_EQ(report.size_before, before);
   EXPECT_LT(report.size_after, before / 10);
   EXPECT_EQ(disk->count_of(KeyTag::shared_payload), 1u);
-  EXPECT_EQ(header_of(*disk).features, kFeatureSharedPayloads);
+  EXPECT_TRUE(says_shared(*disk));
   EXPECT_EQ(store->generation(), 1u) << "nothing that is held has changed";
   expect_clean(*store);
   // A second one has nothing to do.

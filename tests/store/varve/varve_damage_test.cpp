@@ -204,6 +204,16 @@ TEST(VarveDamage, VerifyFindsIt) {
       [&](SampleDisk& disk) { disk.put_framed(SaveKey(KeyTag::header).u8(1), "x"); }, "the save",
       "");
   expect_found(
+      "a copy of the header that is longer than one",
+      [&](SampleDisk& disk) { disk.put_framed(SaveKey(KeyTag::header_copy).u8(1), "x"); },
+      "the save", "a header too many");
+  expect_found(
+      "a damaged header", [&](SampleDisk& disk) { disk.flip(header_key()); }, "the save",
+      "the header: payload");
+  expect_found(
+      "a damaged copy of the header", [&](SampleDisk& disk) { disk.flip(header_copy_key()); },
+      "the save", "the copy of the header: payload");
+  expect_found(
       "a damaged quarantine",
       [&](SampleDisk& disk) {
         disk.put(SaveKey(KeyTag::quarantine).u64(1).u64(2), Bytes::copy_of("x"));
@@ -211,14 +221,15 @@ TEST(VarveDamage, VerifyFindsIt) {
       "the save", "");
 }
 
-// One record is flipped at a time; every other one is read as it was.
+// One record is flipped at a time; every other one is read as it was. The header has a copy, so
+// that nothing is lost with either.
 TEST(VarveDamage, DamageToOneRecordCostsThatOne) {
   const auto whole = crash::read_records(*open_sample(sample())).value();
   const auto entries = sample()->kept->range({}).value().entries;
-  ASSERT_EQ(entries.size(), 10u);
+  ASSERT_EQ(entries.size(), 11u);
   for (const RangeEntry& entry : entries) {
     const auto tag = static_cast<KeyTag>(entry.key.data()[0]);
-    if (tag == KeyTag::header) continue;
+    const bool is_header = tag == KeyTag::header || tag == KeyTag::header_copy;
     const auto disk = sample();
     Buffer changed = entry.value->clone();
     changed.data()[changed.size() / 2] ^= std::byte{0x10};
@@ -244,7 +255,7 @@ TEST(VarveDamage, DamageToOneRecordCostsThatOne) {
         ++lost;
       }
     }
-    EXPECT_EQ(lost, 1u) << static_cast<int>(tag);
+    EXPECT_EQ(lost, is_header ? 0u : 1u) << static_cast<int>(tag);
     EXPECT_FALSE(verify(*store).clean());
   }
 }
