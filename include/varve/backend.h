@@ -12,7 +12,7 @@
 // Nothing here throws, but for a WriteBatch that is filled without memory.
 // Lifetimes: Bytes that were read stay as they are for as long as somebody likes, whatever is
 // written meanwhile and after close(). Those of the file backend may keep a file of it from being
-// given back.
+// given back, and are good until it is opened to write again: that one does not know of them.
 #pragma once
 
 #include <cstddef>

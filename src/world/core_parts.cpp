@@ -74,6 +74,7 @@ void World::Core::queue_write_through(const ChunkPos& pos, ChunkTable::Slot& slo
         !editing.empty())
       return;
     if (running_write_through) {
+      const SaveWaiter waiter(saver->helper());
       running_write_through->wait_without_starting(std::nullopt);
       collect();
     }

@@ -43,27 +43,13 @@ bool SaveHandle::State::wait(std::optional<Clock::time_point> deadline) {
   return wait_without_starting(deadline);
 }
 
-namespace {
-
-struct Waiter {
-  explicit Waiter(const std::weak_ptr<SaveHelper>& helper) : queue(helper.lock()) {
-    if (queue) queue->add_waiters(1);
-  }
-  ~Waiter() {
-    if (queue) queue->add_waiters(-1);
-  }
-  Waiter(const Waiter&) = delete;
-  Waiter& operator=(const Waiter&) = delete;
-
-  const std::shared_ptr<SaveHelper> queue;
-};
-
-}  // namespace
-
 bool SaveHandle::State::wait_without_starting(std::optional<Clock::time_point> deadline) {
   if (is_done()) return true;
-  const Waiter waiter(helper);
-  if (!deadline && waiter.queue) waiter.queue->help(*this);
+  std::optional<SaveWaiter> waiter;
+  if (is_hurried) waiter.emplace(helper);
+  if (!deadline) {
+    if (const auto queue = helper.lock()) queue->help(*this);
+  }
   std::unique_lock lock(mutex_);
   const auto done = [this] { return is_done(); };
   if (deadline) return done_changed_.wait_until(lock, *deadline, done);

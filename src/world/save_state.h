@@ -36,12 +36,31 @@ class SaveHelper {
   virtual void add_waiters(int count) noexcept = 0;
 };
 
+// Counts as a thread that waits while it lives.
+class SaveWaiter {
+ public:
+  explicit SaveWaiter(const std::weak_ptr<SaveHelper>& helper) noexcept : helper_(helper.lock()) {
+    if (helper_) helper_->add_waiters(1);
+  }
+  ~SaveWaiter() {
+    if (helper_) helper_->add_waiters(-1);
+  }
+  SaveWaiter(const SaveWaiter&) = delete;
+  SaveWaiter& operator=(const SaveWaiter&) = delete;
+
+ private:
+  const std::shared_ptr<SaveHelper> helper_;
+};
+
 struct SaveHandle::State {
   using Clock = std::chrono::steady_clock;
 
-  // The first two are set before anybody else has it, the last one when the save begins to run.
+  // All but the last are set before anybody else has it, that one when the save begins to run.
   std::weak_ptr<SaveStarter> starter;
   std::weak_ptr<SaveHelper> helper;
+  // Whether whoever waits for it hurries what the saver does. Not for copies: those take long,
+  // beside a game that goes on.
+  bool is_hurried = true;
   std::atomic<bool> started = false;
 
   Progress encoding;

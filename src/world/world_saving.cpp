@@ -95,6 +95,7 @@ SaveHandle World::save_to(std::string_view path, std::string_view format) {
     if (!core.is_at_boundary()) core.end_tick();
     const auto begun_at = SaveHandle::State::Clock::now();
     const auto state = core.new_save_state();
+    state->is_hurried = false;
     std::list<SaveJob> job = core.new_job(SaveKind::copy, state);
     job.front().copy_path = path;
     job.front().copy_format = target;
@@ -112,6 +113,7 @@ SaveHandle World::back_up(std::string_view path, const BackupOptions& options) {
     core.collect();
     const auto begun_at = SaveHandle::State::Clock::now();
     const auto state = core.new_save_state();
+    state->is_hurried = false;
     std::list<SaveJob> job = core.new_job(SaveKind::copy, state);
     job.front().copy_path = path;
     job.front().backup = options;

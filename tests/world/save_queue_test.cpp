@@ -164,6 +164,19 @@ TEST(SaveQueue, KnowsHowManyWait) {
   EXPECT_EQ(fixture.queue->waiter_count(), 0);
 }
 
+TEST(SaveQueue, WhoWaitsForACopyDoesNotCount) {
+  Fixture fixture;
+  int count = -1;
+  fixture.before_end = [&](SaveJob&) { count = fixture.queue->waiter_count(); };
+  std::list<SaveJob> job(1);
+  auto state = fixture.new_state();
+  state->is_hurried = false;
+  job.front().outcome.push_back({.state = state});
+  fixture.queue->post(std::move(job));
+  EXPECT_TRUE(SaveHandle(state).wait());
+  EXPECT_EQ(count, 0);
+}
+
 TEST(SaveQueue, ManyWaitersKeepTheOrder) {
   Fixture fixture;
   std::thread saver([&] { fixture.queue->run(); });

@@ -26,7 +26,8 @@ class LogBackend final : public Backend {
   LogBackend(Vfs& vfs, std::string_view dir, LogOptions options)
       : options_(std::move(options)),
         files_(vfs, dir, options_.seed),
-        state_(options_.traits, options_.user.map_reads) {}
+        state_(options_.traits, options_.user.map_reads,
+               options_.user.durability.kind == Durability::Kind::every_commit) {}
   ~LogBackend() override {
     if (upkeep_ != nullptr) upkeep_->stop();
   }

@@ -63,7 +63,9 @@ Result<LogState::Found> LogState::found_at(const Location& location) const {
     return corruption(fmt::format("{}: a value should lie at offset {}, but the segment ends at {}",
                                   segment->file->path(), location.offset(), segment->used_end));
   }
-  return Found{segment, location, segment->used_end, segment->sealed};
+  const bool may_map =
+      map_reads_ && (segment->sealed || (applies_durable_ && segment->kind == SegmentKind::log));
+  return Found{segment, location, segment->used_end, !segment->sealed, may_map};
 }
 
 Status LogState::check_usable() const {
@@ -83,10 +85,10 @@ Result<std::optional<LogState::Found>> LogState::find(ByteView key, const At& at
 
 Result<Bytes> LogState::read(const Found& found, ByteView key, bool checks) const {
   const Location& location = found.location;
-  if (map_reads_ && location.verified && !checks) {
+  if (found.may_map && location.verified && !checks) {
     const std::uint64_t offset = location.offset() + kValueHeaderSize;
     if (const std::byte* base =
-            found.segment->map(offset + location.value_size, found.used_end, found.sealed)) {
+            found.segment->map(offset + location.value_size, found.used_end, found.may_grow)) {
       const ByteView value(base + offset, location.value_size);
       return Bytes::pinning(found.segment, value);
     }

@@ -21,8 +21,9 @@ namespace varve::log {
 
 class LogState {
  public:
-  // `traits` must outlive it.
-  LogState(const BackendTraits& traits, bool map_reads) : traits_(traits), map_reads_(map_reads) {}
+  // `traits` must outlive it. `applies_durable`: a batch is durable before it is applied.
+  LogState(const BackendTraits& traits, bool map_reads, bool applies_durable = false)
+      : traits_(traits), map_reads_(map_reads), applies_durable_(applies_durable) {}
 
   // --- Reading. Without a snapshot: what is there now. Throws std::bad_alloc.
 
@@ -93,7 +94,10 @@ class LogState {
     SegmentRef segment;
     Location location;
     std::uint64_t used_end = 0;
-    bool sealed = false;
+    bool may_grow = false;  // it takes more batches
+    // What lies in it can be shown in place: it is durable. Of what is not, a failed sync may drop
+    // the pages, and the disk's old bytes would show through.
+    bool may_map = false;
   };
   // The mutex is held, shared is enough.
   std::optional<Location> locate(ByteView key, const At& at) const;
@@ -119,6 +123,7 @@ class LogState {
 
   const BackendTraits& traits_;
   const bool map_reads_;
+  const bool applies_durable_;
   bool broken_ = false;
   mutable std::shared_mutex mutex_;
   Index index_;

@@ -18,20 +18,21 @@ bool reaches(const Bytes* mapped, std::uint64_t end) {
   return mapped != nullptr && end <= mapped->size();
 }
 
+bool pays(const Bytes* mapped, std::uint64_t used_end) {
+  const std::uint64_t size = mapped != nullptr ? mapped->size() : 0;
+  return used_end >= size + std::max(kMapStepSize, size / 2);
+}
+
 }  // namespace
 
-const std::byte* Segment::map(std::uint64_t end, std::uint64_t used_end, bool is_sealed) {
-  if (const Bytes* there = mapped_.load(std::memory_order_acquire); reaches(there, end)) {
-    return there->data();
-  }
+const std::byte* Segment::map(std::uint64_t end, std::uint64_t used_end, bool may_grow) {
+  const Bytes* there = mapped_.load(std::memory_order_acquire);
+  if (reaches(there, end)) return there->data();
+  if (may_grow && !pays(there, used_end)) return nullptr;
   const std::lock_guard guard(map_mutex_);
-  const Bytes* const there = mapped_.load(std::memory_order_relaxed);
+  there = mapped_.load(std::memory_order_relaxed);
   if (reaches(there, end)) return there->data();
   if (map_failed_) return nullptr;
-  const std::uint64_t mapped_size = there != nullptr ? there->size() : 0;
-  if (!is_sealed && used_end - mapped_size < std::max(kMapStepSize, mapped_size / 2)) {
-    return nullptr;
-  }
   auto mapping = file->map(0, static_cast<std::size_t>(used_end));
   if (!mapping) {
     map_failed_ = true;  // Reads do without; asking again would cost each of them.

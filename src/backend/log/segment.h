@@ -78,7 +78,7 @@ struct Segment {
   // The file in memory, at least up to `end`, or null where it cannot be mapped or where that does
   // not pay yet. No more than `used_end` is mapped: what lies behind may be cut off. So a segment
   // that still takes batches is mapped again as it grows, in steps that keep the maps few.
-  const std::byte* map(std::uint64_t end, std::uint64_t used_end, bool is_sealed);
+  const std::byte* map(std::uint64_t end, std::uint64_t used_end, bool may_grow);
 
  private:
   std::mutex map_mutex_;

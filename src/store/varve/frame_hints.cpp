@@ -39,14 +39,25 @@ std::uint64_t* FrameHints::slot_of(std::uint64_t hash) const noexcept {
   return &slots_[hash % kSlotCount];
 }
 
-void FrameHints::note(ByteView key, ByteView frame) noexcept {
+void FrameHints::note(ByteView key, ByteView frame) {
   if (slots_ == nullptr) return;
   const std::uint64_t hash = xxh3(key);
   const std::atomic_ref slot(*slot_of(hash));
   slot.store(entry_of(hash, frame).value_or(0), std::memory_order_relaxed);
 }
 
-bool FrameHints::is_other(ByteView key, ByteView frame) const noexcept {
+void FrameHints::note_read(ByteView key, ByteView frame) {
+  if (slots_ == nullptr) return;
+  const std::uint64_t hash = xxh3(key);
+  const std::atomic_ref slot(*slot_of(hash));
+  std::uint64_t known = slot.load(std::memory_order_relaxed);
+  if (known != 0 && tag_of(known) == tag_of(hash)) return;
+  // If a commit comes in between, its entry stays.
+  const std::uint64_t entry = entry_of(hash, frame).value_or(0);
+  (void)slot.compare_exchange_strong(known, entry, std::memory_order_relaxed);
+}
+
+bool FrameHints::is_other(ByteView key, ByteView frame) const {
   if (slots_ == nullptr) return false;
   const std::uint64_t hash = xxh3(key);
   const std::atomic_ref slot(*slot_of(hash));

@@ -5,8 +5,8 @@
 // have changed. What was read or written lately is remembered here in eight bytes a chunk, and
 // those that differ from it need no look.
 //
-// It is a hint. "Other" may be wrong, after a read that raced with a commit or by an accident of
-// hashes, and then the same bytes are written once more. Nothing else ever follows from it.
+// It is a hint. "Other" may be wrong, after a commit that failed or by an accident of hashes, and
+// then the same bytes are written once more. Nothing else ever follows from it.
 //
 // Thread safety: any thread.
 #pragma once
@@ -24,10 +24,12 @@ class FrameHints {
   // One that is not `used` remembers nothing. So does one there is no memory for.
   explicit FrameHints(bool used) noexcept;
 
-  // The frame is what is stored, or about to be, under the key.
-  void note(ByteView key, ByteView frame) noexcept;
+  // The frame is about to be stored under the key.
+  void note(ByteView key, ByteView frame);
+  // The frame was read there. What a commit noted of the key is newer.
+  void note_read(ByteView key, ByteView frame);
   // Whether something else is stored. False where nobody knows.
-  bool is_other(ByteView key, ByteView frame) const noexcept;
+  bool is_other(ByteView key, ByteView frame) const;
 
  private:
   struct Free {

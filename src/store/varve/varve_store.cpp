@@ -82,10 +82,10 @@ VarveStore::VarveStore(Parts parts, Newest newest, PayloadEncoder encoder, OpenR
       defaults_({.max_backups = 0}),
       open_report_(std::move(report)),
       hash_(parts.hash),
+      hints_(can_write_),
       encoder_(std::move(encoder)),
       // What is durable is written down, and let go of then.
       frames_(backend_->traits().durable),
-      hints_(can_write_),
       newest_(std::make_shared<Newest>(std::move(newest))) {
   if (can_write_ && options_.sharing_memory_size != 0) {
     sightings_.emplace(options_.sharing_memory_size);

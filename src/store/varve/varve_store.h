@@ -131,10 +131,10 @@ class VarveStore final : public Store {
   const StoreDefaults defaults_;
   const OpenReport open_report_;
   const ContentHash hash_;
+  mutable FrameHints hints_;  // of all threads: reading adds to them
   // Of the thread that commits.
   PayloadEncoder encoder_;
   FramePool frames_;
-  mutable FrameHints hints_;                // reading adds to them
   std::optional<SightingTable> sightings_;  // if new payloads are to be shared
   // Set by a write nobody knows the outcome of; why, if there was memory to keep that.
   bool is_latched_ = false;

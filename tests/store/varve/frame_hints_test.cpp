@@ -29,6 +29,16 @@ TEST(FrameHints, KnowWhatWasNoted) {
   EXPECT_TRUE(hints.is_other(kKey, frame_of("stone")));
 }
 
+// What is read is what a commit noted, or older.
+TEST(FrameHints, WhatWasReadDoesNotReplaceWhatIsToBeStored) {
+  FrameHints hints(true);
+  hints.note_read(kKey, frame_of("stone"));
+  EXPECT_TRUE(hints.is_other(kKey, frame_of("earth")));
+  hints.note(kKey, frame_of("earth"));
+  hints.note_read(kKey, frame_of("stone"));
+  EXPECT_FALSE(hints.is_other(kKey, frame_of("earth")));
+}
+
 // Other settings make other frames of the same payload.
 TEST(FrameHints, SayNothingOfFramesThatWereMadeInAnotherWay) {
   FrameHints hints(true);

@@ -32,6 +32,15 @@ TEST(PayloadChoice, ALittleGainIsNotWorthDecompressing) {
   EXPECT_EQ(chosen(SpeedClass::small, as_byte_view(payload)).compression, PayloadCompression::zstd);
 }
 
+// LZ4 finds nothing in bytes that have seven bits each, and zstd an eighth.
+TEST(PayloadChoice, SevenBitsAreNoNoise) {
+  std::string payload(noise(16 << 10).text());
+  for (char& c : payload) c = static_cast<char>(c & 0x7f);
+  const ByteView view = as_byte_view(payload);
+  EXPECT_EQ(chosen(SpeedClass::balanced, view).compression, PayloadCompression::zstd);
+  EXPECT_EQ(chosen(SpeedClass::fast, view).compression, PayloadCompression::none);
+}
+
 TEST(PayloadChoice, AClassTakesWhatItHas) {
   const std::string payload = cells(50'000);
   const ByteView view = as_byte_view(payload);
