@@ -34,7 +34,7 @@ Error neither(const HeaderRecord& header, const HeaderRecord& copy) {
                   what_is_wrong("the header", header), what_is_wrong("its copy", copy)));
 }
 
-RecordProblem problem(std::string message) {
+RecordProblem problem(const std::string& message) {
   return {"the save", corruption(message + "; the next commit writes both again")};
 }
 
