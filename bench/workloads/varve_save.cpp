@@ -4,8 +4,9 @@
 //   raw          one append of the same bytes and one fdatasync
 //   engine       the file backend: a batch of 5 values
 //   store        the varve store on it, compressing nothing: a commit of 5 chunks
-//   world        a world on that, with 5 dirty chunks: save(), and the wait until it is stored
-//   store, fast  the same two with the default options, which look for something to compress
+//   world        a world on that, with 5 dirty chunks: save_now()
+//   world, wait  the same by save() and a wait for its handle
+//   store, fast  store and world with the default options, which look for something to compress
 //   world, fast
 #include <fmt/format.h>
 
@@ -31,6 +32,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kDirtyCount = 5;
 constexpr std::string_view kFastSuffix = ", fast";
+constexpr std::string_view kWaitSuffix = ", wait";
 
 struct Edit {
   ChunkPos pos;
@@ -125,7 +127,7 @@ class StoreArm final : public Arm {
 
 class WorldArm final : public Arm {
  public:
-  explicit WorldArm(std::unique_ptr<World> world) : world_(std::move(world)) {}
+  WorldArm(std::unique_ptr<World> world, bool waits) : world_(std::move(world)), waits_(waits) {}
   Status edit(const std::vector<Edit>& edits) override {
     world_->update(1.0 / 60);  // A frame, which takes in what came of the save before.
     for (const Edit& edit : edits) {
@@ -134,7 +136,7 @@ class WorldArm final : public Arm {
     return {};
   }
   Status save(const std::vector<Edit>&) override {
-    VARVE_TRY(world_->save().wait());
+    VARVE_TRY(waits_ ? world_->save().wait() : world_->save_now());
     return {};
   }
   Status finish(const std::vector<Edit>& last) override {
@@ -147,6 +149,7 @@ class WorldArm final : public Arm {
 
  private:
   std::unique_ptr<World> world_;
+  bool waits_;
 };
 
 Result<std::unique_ptr<Arm>> make_arm(std::string_view name, const std::string& path) {
@@ -163,7 +166,7 @@ Result<std::unique_ptr<Arm>> make_arm(std::string_view name, const std::string& 
   if (name.starts_with("store")) return std::make_unique<StoreArm>(std::move(store));
   VARVE_ASSIGN(auto world, World::on(std::move(store), {.autosave = AutosaveConfig{
                                                             .enabled = false, .max_backups = 0}}));
-  return std::make_unique<WorldArm>(std::move(world));
+  return std::make_unique<WorldArm>(std::move(world), name.ends_with(kWaitSuffix));
 }
 
 Result<std::vector<Measurement>> run_varve_save(const Context& context) {
@@ -172,7 +175,8 @@ Result<std::vector<Measurement>> run_varve_save(const Context& context) {
   Random random(kSeed);
   std::vector<std::unique_ptr<Arm>> arms;
   std::vector<Series> series;
-  for (const char* name : {kRawArm, "engine", "store", "world", "store, fast", "world, fast"}) {
+  for (const char* name :
+       {kRawArm, "engine", "store", "world", "world, wait", "store, fast", "world, fast"}) {
     VARVE_ASSIGN(auto arm, make_arm(name, path_join(context.dir, fmt::format("save {}", name))));
     arms.push_back(std::move(arm));
     series.push_back({.arm = name, .samples = {}, .error = {}});

@@ -52,17 +52,43 @@ struct BackendTraits {
 
 // --- Writing -------------------------------------------------------------------------
 
+// A value that is to be put. It may come in two pieces, one behind the other: so a few bytes are
+// put before many without a copy of those. What is read is in one piece.
+class BatchValue {
+ public:
+  BatchValue(Bytes whole)  // NOLINT(google-explicit-constructor)
+      : body_(std::move(whole)) {}
+  BatchValue(Bytes head, Bytes body) : head_(std::move(head)), body_(std::move(body)) {}
+
+  ByteView head() const noexcept { return head_; }  // empty where there is one piece
+  ByteView body() const noexcept { return body_; }
+  std::uint64_t size() const noexcept { return head_.size() + body_.size(); }
+  // In one piece, for whoever keeps it. A copy, unless it is one already.
+  Bytes joined() const;
+
+ private:
+  Bytes head_;
+  Bytes body_;
+};
+
 // Puts and erasures that happen together. They are done in order, so that of two for one key the
 // last one counts. Values are shared, not copied.
 class WriteBatch {
  public:
   struct Change {
     Bytes key;
-    std::optional<Bytes> value;  // nullopt erases; erasing what is not there is no error
+    std::optional<BatchValue> value;  // nullopt erases; erasing what is not there is no error
   };
 
-  void put(ByteView key, Bytes value) { add({Bytes::copy_of(key), std::move(value)}); }
+  void put(ByteView key, BatchValue value) { add({Bytes::copy_of(key), std::move(value)}); }
   void erase(ByteView key) { add({Bytes::copy_of(key), std::nullopt}); }
+  // Before all others, so that it is done first.
+  void put_first(ByteView key, BatchValue value) {
+    const std::uint64_t added_size = key.size() + value.size();
+    changes_.insert(changes_.begin(), {Bytes::copy_of(key), std::move(value)});
+    size_ += added_size;
+  }
+  void reserve(std::size_t count) { changes_.reserve(count); }
   // Without a copy of the key.
   void add(Change change) {
     size_ += change.key.size() + (change.value ? change.value->size() : 0);

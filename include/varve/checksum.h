@@ -22,6 +22,8 @@ std::uint32_t crc32c(ByteView data, std::uint32_t previous = 0) noexcept;
 
 // XXH3, 64 bits. Fast, not for adversaries.
 std::uint64_t xxh3(ByteView data, std::uint64_t seed = 0) noexcept;
+// Of two pieces as of one that has both.
+std::uint64_t xxh3_of_two(ByteView first, ByteView second, std::uint64_t seed = 0) noexcept;
 
 // XXH3, 128 bits: for finding bytes that are the same, which are then compared.
 struct Hash128 {

@@ -15,7 +15,7 @@ bool MemoryVersion::apply(const WriteBatch& batch) {
     if (old != nullptr) live_size -= key.size() + old->size();
     if (value) {
       live_size += key.size() + value->size();
-      map.put(edit, MemoryKey{key}, *value);
+      map.put(edit, MemoryKey{key}, value->joined());
       is_changed = true;
     } else {
       is_changed = map.erase(edit, key.text()) || is_changed;

@@ -111,12 +111,22 @@ Status check_generator(const GeneratorId& id, const Capabilities& can) {
 
 // --- Many ---------------------------------------------------------------------------
 
+// So few are compared each with each sooner than a table is made of them.
+constexpr std::size_t kCompareAllCountMax = 8;
+
 // The first of two changes with the same key, or null. One flat table of indices: a set
 // of nodes would cost more than all other checks together.
 template <class Change, class KeyOf>
 const Change* find_twice(const std::vector<Change>& changes, KeyOf key_of) {
   using Key = std::decay_t<decltype(key_of(changes.front()))>;
-  if (changes.size() < 2) return nullptr;
+  if (changes.size() <= kCompareAllCountMax) {
+    for (std::size_t i = 1; i < changes.size(); ++i) {
+      for (std::size_t before = 0; before < i; ++before) {
+        if (key_of(changes[before]) == key_of(changes[i])) return &changes[i];
+      }
+    }
+    return nullptr;
+  }
   const std::size_t mask = std::bit_ceil(changes.size() * 2) - 1;
   std::vector<std::uint32_t> slots(mask + 1, 0);  // 1 + index; 0 is free
   for (std::uint32_t i = 0; i < changes.size(); ++i) {

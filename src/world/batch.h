@@ -3,9 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
+
+#include "world/segmented_list.h"
 
 namespace varve {
 
@@ -18,14 +19,13 @@ struct BatchEntry {
   std::optional<Value> value = {};  // nullopt erases
 };
 
-// Each key appears once. A deque, since it grows on the game thread: a vector of 100,000
-// entries would be moved in one frame.
+// Each key appears once.
 template <class Key, class Value>
 struct Batch {
   // The batches it is made of: none if there is nothing in it, several where those of
   // failed saves were put together.
   std::vector<BatchId> ids = {};
-  std::deque<BatchEntry<Key, Value>> entries = {};
+  SegmentedList<BatchEntry<Key, Value>> entries = {};
 };
 
 }  // namespace varve

@@ -1,5 +1,6 @@
 #include "world/commit_builder.h"
 
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -21,9 +22,9 @@ Result<Bytes> encode_chunk(const ChunkPos& pos, const Chunk& chunk, const Capabi
 
 std::vector<Result<Bytes>> encode_all(const ChunkEntries& entries, const Capabilities& can,
                                       const Encoding& encoding, Progress& progress) {
-  std::vector<Result<Bytes>> encoded(entries.size(), Bytes());
+  std::vector<Result<Bytes>> encoded(entries.size());
   std::atomic<std::size_t> done_count = 0;
-  encoding.threads.run_all(entries.size(), [&](std::size_t index) {
+  const auto encode = [&](std::size_t index) {
     const auto& entry = *entries[index];
     if (entry.value) {
       encoded[index] = guarded(
@@ -33,7 +34,9 @@ std::vector<Result<Bytes>> encode_all(const ChunkEntries& entries, const Capabil
     }
     const std::size_t done = done_count.fetch_add(1, std::memory_order_relaxed) + 1;
     progress.report(static_cast<double>(done) / static_cast<double>(entries.size()));
-  });
+  };
+  // By reference, since a function that holds so much would need memory.
+  encoding.threads.run_all(entries.size(), std::ref(encode));
   return encoded;
 }
 

@@ -106,7 +106,23 @@ void World::Core::cut_everything(Changes& changes) {
   to_quarantine.clear();
 }
 
-void World::Core::start_save(const std::shared_ptr<SaveHandle::State>& state) {
+Result<SaveHandle> World::Core::begin_save(SaverCall call) {
+  if (closed) return invalid_argument("the world is closed");
+  VARVE_TRY(check_not_editing("save()"));
+  game_thread.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  collect();
+  // The hook of a save that is about to be cut: what it changes is in that one.
+  if (save_before_cut) return SaveHandle(save_before_cut);
+  if (running_save || !is_at_boundary()) {
+    if (!waiting_save) waiting_save = new_save_state();
+    return SaveHandle(waiting_save);
+  }
+  const auto state = new_save_state();
+  start_save(state, call);
+  return SaveHandle(state);
+}
+
+void World::Core::start_save(const std::shared_ptr<SaveHandle::State>& state, SaverCall call) {
   save_before_cut = state;
   const Status ready = guarded(ErrorCode::io, "saving", [&]() -> Status {
     VARVE_TRY(run_before_save());
@@ -120,7 +136,7 @@ void World::Core::start_save(const std::shared_ptr<SaveHandle::State>& state) {
     std::list<SaveJob> job = new_job(SaveKind::whole, state);
     cut_everything(job.front().changes.front());
     running_save = state;
-    post(std::move(job), begun_at);
+    post(std::move(job), begun_at, call);
     return {};
   });
   save_before_cut = nullptr;
@@ -138,12 +154,13 @@ void World::Core::save_ended(SaveHandle::State& state, Result<SaveReport> outcom
   state.finish(std::move(outcome));
 }
 
-void World::Core::post(std::list<SaveJob> job, Clock::time_point begun_at) noexcept {
+void World::Core::post(std::list<SaveJob> job, Clock::time_point begun_at,
+                       SaverCall call) noexcept {
   SaveJob& made = job.front();
   const SaveKind kind = made.kind();
   made.posted_at = Clock::now();
   made.start_time = made.posted_at - begun_at;
-  saver->post(std::move(job));
+  saver->post(std::move(job), call);
   if (kind != SaveKind::copy) ++commits_in_flight;
   if (kind == SaveKind::whole || kind == SaveKind::copy)
     counters.save_start_us.add(

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "varve/telemetry.h"
@@ -14,18 +16,27 @@ constexpr double kFinest = 0.25;
 constexpr std::array<double, 4> kQuarters = {1, 1.1892071150027210667, 1.4142135623730950488,
                                              1.6817928305074290861};
 constexpr std::size_t kLast = Histogram::kBucketCount - 1;
+constexpr double kLastStart =
+    kFinest * kQuarters[(kLast - 1) % 4] * static_cast<double>(std::uint64_t{1} << (kLast - 1) / 4);
+
+// What a double is made of, where it is not below 1. The functions of the C library for it are far
+// from everything else a save runs through.
+constexpr int kFractionBits = 52;
+constexpr std::uint64_t kFractionMask = (std::uint64_t{1} << kFractionBits) - 1;
+constexpr std::uint64_t kExponentOfOne = 1023;
 
 std::size_t bucket_of(double microseconds) noexcept {
   if (microseconds < kFinest) return 0;
-  if (microseconds >= Histogram::bucket_start(kLast)) return kLast;
+  if (microseconds >= kLastStart) return kLast;
   // Compared with the very numbers bucket_start() is made of, so that the two agree to the
   // last bit, which a logarithm would not.
-  int exponent = 0;
-  const double fraction = 2 * std::frexp(microseconds / kFinest, &exponent);
+  const auto bits = std::bit_cast<std::uint64_t>(microseconds / kFinest);
+  const std::size_t doublings = static_cast<std::size_t>(bits >> kFractionBits) - kExponentOfOne;
+  const auto fraction =
+      std::bit_cast<double>((bits & kFractionMask) | kExponentOfOne << kFractionBits);
   const int quarter =
       (fraction >= kQuarters[1]) + (fraction >= kQuarters[2]) + (fraction >= kQuarters[3]);
-  const int index = 1 + 4 * (exponent - 1) + quarter;
-  return static_cast<std::size_t>(index);
+  return 1 + 4 * doublings + static_cast<std::size_t>(quarter);
 }
 
 }  // namespace

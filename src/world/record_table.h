@@ -208,7 +208,7 @@ class RecordTable {
   }
 
   Map map_;
-  std::deque<BatchEntry<Key, Value>> open_;
+  SegmentedList<BatchEntry<Key, Value>> open_;
   BatchId next_id_ = 2;
   BatchId open_id_ = 1;
   std::vector<Unstored> unstored_ = {{.id = 1}};

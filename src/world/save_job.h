@@ -47,6 +47,9 @@ template <class Key, class Value>
 std::vector<const BatchEntry<Key, Value>*> newest(const ChangesList& list,
                                                   Batch<Key, Value> Changes::* kind) {
   std::vector<const BatchEntry<Key, Value>*> entries;
+  std::size_t count = 0;
+  for (const Changes& changes : list) count += (changes.*kind).entries.size();
+  entries.reserve(count);
   std::unordered_set<Key> seen;
   for (auto changes = list.rbegin(); changes != list.rend(); ++changes) {
     for (const auto& entry : ((*changes).*kind).entries)

@@ -4,7 +4,7 @@
 
 namespace varve {
 
-void SaveQueue::post(std::list<SaveJob> job) noexcept {
+void SaveQueue::post(std::list<SaveJob> job, SaverCall call) noexcept {
   bool is_taken = false;
   {
     const std::lock_guard lock(mutex_);
@@ -13,7 +13,7 @@ void SaveQueue::post(std::list<SaveJob> job) noexcept {
     is_taken = is_taken_;
   }
   // Whoever has the turn looks for more before it is over.
-  if (!is_taken) work_came_.notify_one();
+  if (!is_taken && call == SaverCall::wake) work_came_.notify_one();
 }
 
 void SaveQueue::run() noexcept {

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <mutex>
@@ -23,6 +24,13 @@
 #include "world/save_job.h"
 
 namespace varve {
+
+enum class SaverCall : std::uint8_t {
+  wake,
+  // For whoever waits for the job at once, without a deadline: that thread runs it, and waking
+  // another for nothing takes longer than all else that saving a few chunks needs.
+  let_sleep,
+};
 
 class SaveQueue final : public SaveHelper {
  public:
@@ -32,7 +40,7 @@ class SaveQueue final : public SaveHelper {
       : run_job_(std::move(run_job)) {}
 
   // A list of one, so that posting needs no memory.
-  void post(std::list<SaveJob> job) noexcept;
+  void post(std::list<SaveJob> job, SaverCall call = SaverCall::wake) noexcept;
   // What is posted, until stop(); for the saver's own thread.
   void run() noexcept;
   void stop() noexcept;

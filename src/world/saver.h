@@ -40,7 +40,7 @@ class Saver {
   ~Saver();
 
   // A list of one, so that posting needs no memory.
-  void post(std::list<SaveJob> job) noexcept { queue_->post(std::move(job)); }
+  void post(std::list<SaveJob> job, SaverCall call) noexcept { queue_->post(std::move(job), call); }
   // Waits until everything that was posted is done, copies included.
   void drain() noexcept { queue_->drain(); }
   // For the states of saves. It may outlive this.

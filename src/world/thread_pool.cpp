@@ -38,42 +38,71 @@ std::int64_t now_ns() noexcept {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
+// One call, and what it threw if it did.
+std::exception_ptr call(const std::function<void(std::size_t)>& fn, std::size_t index) noexcept {
+  try {
+    fn(index);
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+// Calls that the caller of run_all has made by itself.
+struct Begun {
+  std::size_t count = 0;
+  std::int64_t call_time_ns = 0;  // the longest
+  std::exception_ptr first_failure = nullptr;
+};
+
+// Until all are made, or it takes longer than waking somebody would.
+Begun begin_alone(std::size_t count, const std::function<void(std::size_t)>& fn) noexcept {
+  Begun begun;
+  const std::int64_t begun_at_ns = now_ns();
+  for (std::int64_t time_ns = begun_at_ns;
+       begun.count < count && time_ns - begun_at_ns < kWakeTimeNs;) {
+    std::exception_ptr failure = call(fn, begun.count++);
+    if (failure != nullptr && begun.first_failure == nullptr) {
+      begun.first_failure = std::move(failure);
+    }
+    const std::int64_t call_ended_at_ns = now_ns();
+    begun.call_time_ns = std::max(begun.call_time_ns, call_ended_at_ns - time_ns);
+    time_ns = call_ended_at_ns;
+  }
+  return begun;
+}
+
 // What the threads that take part in one run_all share. A helper may come to it when all
 // is done and the caller has gone; it then finds no index left and does not touch `fn`.
 struct Round {
-  Round(std::size_t of_count, const std::function<void(std::size_t)>& of_fn)
-      : count(of_count), fn(&of_fn) {}
+  Round(std::size_t of_count, const std::function<void(std::size_t)>& of_fn, Begun begun)
+      : count(of_count),
+        fn(&of_fn),
+        next(begun.count),
+        done_count(begun.count),
+        call_time_ns(begun.call_time_ns),
+        first_failure(std::move(begun.first_failure)) {}
 
-  // Calls `after_call` behind each.
-  template <class AfterCall>
-  void help(const AfterCall& after_call) noexcept {
+  void help() noexcept {
     std::int64_t begun_at_ns = now_ns();
     for (std::size_t index = next++; index < count; index = next++) {
-      std::exception_ptr failure;
-      try {
-        (*fn)(index);
-      } catch (...) {
-        failure = std::current_exception();
-      }
+      std::exception_ptr failure = call(*fn, index);
       const std::int64_t ended_at_ns = now_ns();
-      {
-        const std::lock_guard lock(mutex);
-        if (failure != nullptr && first_failure == nullptr) first_failure = std::move(failure);
-        call_time_ns = std::max(call_time_ns, ended_at_ns - begun_at_ns);
-        if (++done_count == count) all_done.notify_all();
-      }
+      const std::lock_guard lock(mutex);
+      if (failure != nullptr && first_failure == nullptr) first_failure = std::move(failure);
+      call_time_ns = std::max(call_time_ns, ended_at_ns - begun_at_ns);
+      if (++done_count == count) all_done.notify_all();
       begun_at_ns = ended_at_ns;
-      after_call(ended_at_ns);
     }
   }
 
   const std::size_t count;
   const std::function<void(std::size_t)>* const fn;
-  std::atomic<std::size_t> next = 0;
+  std::atomic<std::size_t> next;
   std::mutex mutex;
   std::condition_variable all_done;
-  std::size_t done_count = 0;
-  std::int64_t call_time_ns = 0;  // the longest
+  std::size_t done_count;
+  std::int64_t call_time_ns;  // the longest
   std::exception_ptr first_failure;
 };
 
@@ -122,10 +151,10 @@ std::size_t ThreadPool::pending_count() const {
 }
 
 template <class Round>
-void ThreadPool::wake_helpers(const Round& round) noexcept {
+void ThreadPool::wake_helpers(const Round& round, std::size_t count) noexcept {
   try {
-    for (std::size_t i = std::min(round->count - 1, threads_.size()); i > 0; --i)
-      post(std::numeric_limits<int>::max(), [round] { round->help([](std::int64_t) {}); });
+    for (std::size_t i = std::min(count, threads_.size()); i > 0; --i)
+      post(std::numeric_limits<int>::max(), [round] { round->help(); });
   } catch (...) {  // NOLINT(bugprone-empty-catch)
     // Out of memory: then with fewer helpers.
   }
@@ -133,17 +162,19 @@ void ThreadPool::wake_helpers(const Round& round) noexcept {
 
 void ThreadPool::run_all(std::size_t count, const std::function<void(std::size_t)>& fn) {
   if (count == 0) return;
-  const auto round = std::make_shared<Round>(count, fn);
-  const std::int64_t call_time_ns = call_time_ns_.load(std::memory_order_relaxed);
-  const bool is_quick = static_cast<std::int64_t>(count) < kWakeTimeNs / (call_time_ns + 1);
-  bool are_awake = !is_quick;
-  if (are_awake) wake_helpers(round);
-  const std::int64_t late_at_ns = now_ns() + kWakeTimeNs;
-  round->help([&](std::int64_t time_ns) {
-    if (are_awake || time_ns < late_at_ns) return;
-    are_awake = true;
-    wake_helpers(round);
-  });
+  const std::int64_t last_time_ns = call_time_ns_.load(std::memory_order_relaxed);
+  const bool is_quick = static_cast<std::int64_t>(count) < kWakeTimeNs / (last_time_ns + 1);
+  Begun begun;
+  if (is_quick) begun = begin_alone(count, fn);
+  if (begun.count == count) {
+    call_time_ns_.store(begun.call_time_ns, std::memory_order_relaxed);
+    if (begun.first_failure != nullptr) std::rethrow_exception(begun.first_failure);
+    return;
+  }
+  const std::size_t left_count = count - begun.count;
+  const auto round = std::make_shared<Round>(count, fn, std::move(begun));
+  wake_helpers(round, left_count - 1);
+  round->help();
   std::unique_lock lock(round->mutex);
   round->all_done.wait(lock, [&] { return round->done_count == count; });
   // Taken out, so that it dies on this thread and not on that of the last helper.

@@ -56,7 +56,7 @@ class ThreadPool {
   void work(const std::string& name, int nice_level);
   void run(const Job& job) noexcept;
   template <class Round>
-  void wake_helpers(const Round& round) noexcept;
+  void wake_helpers(const Round& round, std::size_t count) noexcept;
 
   const OnException on_exception_;
 

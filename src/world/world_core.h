@@ -182,13 +182,17 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   std::shared_ptr<SaveHandle::State> new_save_state();
   // Waits for the save that runs, and for the one that waits, which begins with its end.
   void finish_saves();
-  void start_save(const std::shared_ptr<SaveHandle::State>& state);
+  // A save of everything, begun or waiting for the one that runs.
+  Result<SaveHandle> begin_save(SaverCall call);
+  void start_save(const std::shared_ptr<SaveHandle::State>& state,
+                  SaverCall call = SaverCall::wake);
   void save_ended(SaveHandle::State& state, Result<SaveReport> outcome);
   std::list<SaveJob> new_job(SaveKind kind, std::shared_ptr<SaveHandle::State> state);
   std::list<SaveJob> new_part(SaveKind kind);
   void cut_everything(Changes& changes);
   Status run_before_save();
-  void post(std::list<SaveJob> job, SaveHandle::State::Clock::time_point begun_at) noexcept;
+  void post(std::list<SaveJob> job, SaveHandle::State::Clock::time_point begun_at,
+            SaverCall call = SaverCall::wake) noexcept;
   void post_part(std::list<SaveJob> job) noexcept;
   // Takes in what the saver finished.
   void collect();

@@ -64,22 +64,11 @@ void World::resume() { core_->paused = false; }
 bool World::is_paused() const { return core_->paused; }
 
 SaveHandle World::save() {
-  return handle_of([this]() -> Result<SaveHandle> {
-    Core& core = *core_;
-    if (core.closed) return invalid_argument("the world is closed");
-    VARVE_TRY(core.check_not_editing("save()"));
-    core.game_thread.store(std::this_thread::get_id(), std::memory_order_relaxed);
-    core.collect();
-    // The hook of a save that is about to be cut: what it changes is in that one.
-    if (core.save_before_cut) return SaveHandle(core.save_before_cut);
-    if (core.running_save || !core.is_at_boundary()) {
-      if (!core.waiting_save) core.waiting_save = core.new_save_state();
-      return SaveHandle(core.waiting_save);
-    }
-    const auto state = core.new_save_state();
-    core.start_save(state);
-    return SaveHandle(state);
-  });
+  return handle_of([this] { return core_->begin_save(SaverCall::wake); });
+}
+
+Result<SaveReport> World::save_now() {
+  return handle_of([this] { return core_->begin_save(SaverCall::let_sleep); }).wait();
 }
 
 SaveHandle World::save_to(std::string_view path, std::string_view format) {

@@ -58,6 +58,21 @@ TEST(CommitCheck, AKeyTwiceIsNamed) {
   expect_refused(commit, everything(), code, {"global:sky", "twice"});
 }
 
+// Few are compared in another way than many; around the place where that changes.
+TEST(CommitCheck, OneOfSomeTwiceIsFound) {
+  for (int count = 2; count <= 20; ++count) {
+    Commit commit{.tick = 10};
+    for (int x = 0; x < count; ++x) commit.chunks.push_back({ChunkPos(x, 0), bytes("x")});
+    EXPECT_TRUE(check_commit(commit, everything(), 10)) << count;
+    for (int twice = 0; twice + 1 < count; ++twice) {
+      Commit bad = commit;
+      bad.chunks.back().pos = ChunkPos(twice, 0);
+      const std::string key = "chunk:" + std::to_string(twice) + ",0";
+      expect_refused(bad, everything(), ErrorCode::invalid_argument, {key.c_str(), "twice"});
+    }
+  }
+}
+
 TEST(CommitCheck, OneOfManyTwiceIsFound) {
   Commit commit{.tick = 10};
   for (int x = 0; x < 100; ++x) {

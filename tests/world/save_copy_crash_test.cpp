@@ -51,7 +51,8 @@ Delta unsaved_between(const crash::Records& source, const crash::Records& wanted
 Changes to_changes(const Commit& commit) {
   Changes changes;
   for (const ChunkChange& change : commit.chunks) {
-    auto& entry = changes.chunks.entries.emplace_back(change.pos);
+    changes.chunks.entries.push_back({change.pos});
+    auto& entry = changes.chunks.entries.back();
     if (change.payload) entry.value = ChunkRef(std::make_unique<RawChunk>(*change.payload));
   }
   for (const EntityChange& change : commit.entities)

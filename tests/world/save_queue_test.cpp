@@ -27,12 +27,12 @@ struct Fixture {
     state->started = true;
     return state;
   }
-  SaveHandle post(std::uint64_t tick) {
+  SaveHandle post(std::uint64_t tick, SaverCall call = SaverCall::wake) {
     std::list<SaveJob> job(1);
     auto state = new_state();
     job.front().tick = tick;
     job.front().outcome.push_back({.state = state});
-    queue->post(std::move(job));
+    queue->post(std::move(job), call);
     return SaveHandle(std::move(state));
   }
   void run(std::list<SaveJob>& job) {
@@ -57,6 +57,24 @@ TEST(SaveQueue, WhoeverWaitsRunsWhatNobodyHasBegun) {
   fixture.queue->drain();
   EXPECT_TRUE(third.is_done());
   EXPECT_EQ(fixture.runners, std::vector(3, std::this_thread::get_id()));
+}
+
+// Whoever posts without waking the saver's thread waits, and finds the turn taken now and then:
+// then whoever has it sees to the job.
+TEST(SaveQueue, WhatWakesNobodyIsDoneAllTheSame) {
+  Fixture fixture;
+  std::thread saver([&] { fixture.queue->run(); });
+  constexpr std::uint64_t kCount = 2'000;
+  for (std::uint64_t tick = 1; tick <= kCount; tick += 2) {
+    SaveHandle woken = fixture.post(tick);
+    EXPECT_EQ(fixture.post(tick + 1, SaverCall::let_sleep).wait()->tick, tick + 1);
+    EXPECT_TRUE(woken.is_done());
+  }
+  fixture.queue->drain();
+  fixture.queue->stop();
+  saver.join();
+  EXPECT_EQ(fixture.run_ticks.size(), kCount);
+  EXPECT_TRUE(std::is_sorted(fixture.run_ticks.begin(), fixture.run_ticks.end()));
 }
 
 TEST(SaveQueue, AWaitWithADeadlineIsNotHeldByWork) {

@@ -19,9 +19,11 @@ std::uint32_t checksum_of(ByteView key, ByteView value) { return crc32c(value, c
 
 }  // namespace
 
-void seal(ByteView key, ByteView value, std::span<std::byte> out) {
-  store_le<std::uint32_t>(out.data(), checksum_of(key, value));
-  std::copy(value.begin(), value.end(), out.begin() + kSealSize);
+void seal(ByteView key, const BatchValue& value, std::span<std::byte> out) {
+  const std::span<std::byte> behind = out.subspan(kSealSize);
+  std::copy(value.head().begin(), value.head().end(), behind.begin());
+  std::copy(value.body().begin(), value.body().end(), behind.subspan(value.head().size()).begin());
+  store_le<std::uint32_t>(out.data(), checksum_of(key, behind));
 }
 
 Result<ByteView> unseal(ByteView key, ByteView stored) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "varve/backend.h"
 #include "varve/bytes.h"
 #include "varve/result.h"
 
@@ -19,7 +20,7 @@ constexpr std::uint32_t kFormatVersion = 1;
 constexpr std::size_t kSealSize = 4;
 
 // Puts checksum and value into `out`, which has kSealSize bytes more than the value.
-void seal(ByteView key, ByteView value, std::span<std::byte> out);
+void seal(ByteView key, const BatchValue& value, std::span<std::byte> out);
 
 // The value in what was stored, borrowed. corruption, naming the key, if the checksum is not that
 // of this key and value. Throws std::bad_alloc.

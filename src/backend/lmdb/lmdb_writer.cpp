@@ -40,9 +40,9 @@ class WriteTxn {
   MDB_txn* txn_;
 };
 
-int put_sealed(MDB_txn* txn, MDB_dbi table, ByteView key, ByteView value) {
+int put_sealed(MDB_txn* txn, MDB_dbi table, ByteView key, const BatchValue& value) {
   MDB_val at = as_val(key);
-  MDB_val room{.mv_size = kSealSize + value.size(), .mv_data = nullptr};
+  MDB_val room{.mv_size = kSealSize + static_cast<std::size_t>(value.size()), .mv_data = nullptr};
   const int code = mdb_put(txn, table, &at, &room, MDB_RESERVE);
   if (code == MDB_SUCCESS) seal(key, value, {static_cast<std::byte*>(room.mv_data), room.mv_size});
   return code;

@@ -19,6 +19,11 @@ std::size_t varint_size(std::uint64_t value) noexcept {
   return size;
 }
 
+// memcpy on a null pointer is undefined even for size 0.
+void copy_to(std::byte* to, ByteView bytes) noexcept {
+  if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+}
+
 // Where the fields stand that are known last.
 constexpr std::size_t kChecksumOffset = kBatchHeaderSize - 8;
 
@@ -94,14 +99,17 @@ ByteView BatchEncoder::encode(BatchHeader& header, std::uint64_t salt, std::uint
     if (is_copy) w.varint(record.version);
     offsets_[i] = 0;
     if (!record.value) continue;
-    const ByteView value = *record.value;
     offsets_[i] = batch_offset + offset;
-    const std::uint64_t checksum = value_checksum(record.key, value, salt, offsets_[i]);
-    w.varint(value.size());
+    std::byte* const value = to + offset + kValueHeaderSize;
+    const std::size_t value_size = record.value->size();
+    copy_to(value, record.value->head);
+    copy_to(value + record.value->head.size(), record.value->body);
+    const std::uint64_t checksum =
+        value_checksum(record.key, {value, value_size}, salt, offsets_[i]);
+    w.varint(value_size);
     w.u64_le(checksum);
     store_le<std::uint64_t>(to + offset, checksum);
-    if (!value.empty()) std::memcpy(to + offset + kValueHeaderSize, value.data(), value.size());
-    const std::uint64_t end = offset + kValueHeaderSize + value.size();
+    const std::uint64_t end = offset + kValueHeaderSize + value_size;
     offset = round_up(end, Location::kUnit);
     std::memset(to + end, 0, static_cast<std::size_t>(offset - end));
   }

@@ -10,10 +10,20 @@
 
 namespace varve::log {
 
+// One piece, or two that follow each other.
+struct ValuePieces {
+  ValuePieces(ByteView whole) : body(whole) {}  // NOLINT(google-explicit-constructor)
+  ValuePieces(ByteView before, ByteView behind) : head(before), body(behind) {}
+  std::size_t size() const noexcept { return head.size() + body.size(); }
+
+  ByteView head;
+  ByteView body;
+};
+
 struct BatchRecord {
   ByteView key;
-  std::optional<ByteView> value;  // nullopt erases
-  std::uint64_t version = 0;      // the batch that first wrote it
+  std::optional<ValuePieces> value;  // nullopt erases
+  std::uint64_t version = 0;         // the batch that first wrote it
 };
 
 // Its size is known before the segment it goes to is chosen, which the bytes depend on.

@@ -1,6 +1,7 @@
 #include "store/varve/commit_plan.h"
 
 #include "base/try.h"
+#include "store/varve/header_records.h"
 
 namespace varve {
 
@@ -37,7 +38,26 @@ Result<std::optional<Bytes>> or_none_if_damaged(Result<std::optional<Bytes>> fou
   return found;
 }
 
+Bytes joined(ByteView head, ByteView body) {
+  ByteWriter out;
+  out.reserve(head.size() + body.size());
+  out.bytes(head);
+  out.bytes(body);
+  return out.take();
+}
+
 }  // namespace
+
+PayloadSources CommitPlan::sources_of(const Fresh& fresh) const {
+  PayloadSources sources{.dictionaries = &tables_->dictionaries(),
+                         .generators = &tables_->generators(),
+                         .is_verified = is_verified_};
+  if (fresh.base) {
+    sources.generator = &fresh.base->generator;
+    sources.generate = [&]() -> Result<Bytes> { return fresh.base->payload; };
+  }
+  return sources;
+}
 
 Result<bool> CommitPlan::holds_shared(const Fresh& fresh, const Reference& reference) const {
   if (reference.payload_size != fresh.payload.size()) return false;
@@ -46,14 +66,11 @@ Result<bool> CommitPlan::holds_shared(const Fresh& fresh, const Reference& refer
   VARVE_ASSIGN(const auto shared, sharing_.find_shared(reference.hash));
   if (!shared) return false;
   const SaveKey key = shared_payload_key(reference.hash);
-  const auto same = holds_payload(key, *shared, fresh.frame, fresh.payload, fresh.sources);
+  const auto same = holds_payload(key, *shared, fresh.frame, fresh.payload, sources_of(fresh));
   return same && *same;
 }
 
 Result<bool> CommitPlan::holds(const Fresh& fresh, bool is_chunk) {
-  // Most of what is saved differs, which its head tells. Where chunks share payloads, what is
-  // there counts, too.
-  if (is_chunk && !has_shared_ && hints_.is_other(fresh.key, fresh.frame)) return false;
   const auto looked = view_.get_raw(fresh.key, kFrameHeadSizeMax);
   if (is_chunk && has_shared_) {
     VARVE_ASSIGN(const auto reference, sharing_.reference_at(fresh.key, looked));
@@ -67,53 +84,77 @@ Result<bool> CommitPlan::holds(const Fresh& fresh, bool is_chunk) {
   if (!head || is_other_payload(*head, fresh.frame)) return false;
   VARVE_ASSIGN(const auto stored, or_none_if_damaged(view_.get(fresh.key)));
   if (!stored) return false;
-  const auto same = holds_payload(fresh.key, *stored, fresh.frame, fresh.payload, fresh.sources);
+  const Bytes whole = fresh.is_around ? joined(fresh.frame, fresh.payload) : Bytes();
+  const auto same = holds_payload(fresh.key, *stored, fresh.is_around ? whole.view() : fresh.frame,
+                                  fresh.payload, sources_of(fresh));
   const bool is_same = same && *same;
   if (is_same && is_chunk) sharing_.note(fresh.key, *stored);
   return is_same;
 }
 
-Result<bool> CommitPlan::put(const SaveKey& key, const Bytes& payload, const ChunkPos* pos,
-                             bool always) {
-  PayloadBase base;
-  Bytes made;
-  GeneratorId id;
+Result<std::optional<CommitPlan::Base>> CommitPlan::base_at(const ChunkPos& pos) {
   const std::shared_ptr<const Generator>& generator = tables_->generator();
-  bool has_base = false;
-  if (pos != nullptr && with_deltas_ && generator != nullptr) {
-    // A generator that fails here costs space, not the commit.
-    if (auto generated = generate_guarded(*generator, *pos)) {
-      made = *std::move(generated);
-      id = generator->id();
-      VARVE_ASSIGN(base.generator_number, generator_number(id));
-      base.payload = made;
-      has_base = true;
+  if (!with_deltas_ || generator == nullptr) return std::nullopt;
+  // A generator that fails here costs space, not the commit.
+  auto made = generate_guarded(*generator, pos);
+  if (!made) return std::nullopt;
+  Base base{.generator = generator->id(), .payload = *std::move(made)};
+  VARVE_ASSIGN(base.number, generator_number(base.generator));
+  return base;
+}
+
+Result<bool> CommitPlan::put_chunk(const SaveKey& key, const Bytes& payload, const ChunkPos& pos) {
+  VARVE_ASSIGN(const std::optional<Base> base, base_at(pos));
+  const PayloadBase against{.generator_number = base ? base->number : 0,
+                            .payload = base ? base->payload.view() : ByteView()};
+  const PayloadBase* const delta_base = base ? &against : nullptr;
+  ByteWriter frame = frames_.take();
+  bool is_around = false;
+  if (sharing_.wants_frames()) {
+    VARVE_TRY(encoder_.encode(key, payload, delta_base, frame));
+  } else {
+    VARVE_ASSIGN(is_around, encoder_.encode_around(key, payload, delta_base, frame));
+  }
+  const FrameHints::Hint hint = FrameHints::hint_of(key, frame.view());
+  // Most of what is saved differs from what is there, which is remembered. Where chunks share
+  // payloads, what is there counts, too.
+  if (has_shared_ || !hints_.is_other(hint)) {
+    VARVE_ASSIGN(const bool is_there, holds({key, frame.view(), is_around, payload, base}, true));
+    if (is_there) {
+      frames_.give_back(std::move(frame), payload.size());
+      return false;
     }
   }
-  ByteWriter fresh = frames_.take();
-  VARVE_TRY(encoder_.encode(key, payload, has_base ? &base : nullptr, fresh));
-  PayloadSources sources{.dictionaries = &tables_->dictionaries(),
-                         .generators = &tables_->generators(),
-                         .is_verified = is_verified_};
-  if (has_base) {
-    sources.generator = &id;
-    sources.generate = [&]() -> Result<Bytes> { return made; };
-  }
-  bool is_there = false;
-  if (!always) {
-    VARVE_ASSIGN(is_there, holds({key, fresh.view(), payload, sources}, pos != nullptr));
-  }
-  if (is_there) {
-    frames_.give_back(std::move(fresh), payload.size());
-    return false;
-  }
-  Bytes frame = frames_.share(std::move(fresh), payload.size());
-  if (pos != nullptr) {
-    hints_.note(key, frame);
-    sharing_.offer(SharingPlan::OfferKind::fresh, key, std::move(frame), batch_);
+  hints_.note(hint);
+  if (is_around) {
+    put_around(key, frame.view(), payload);
+    frames_.give_back(std::move(frame), payload.size());
   } else {
-    batch_.put(key, std::move(frame));
+    sharing_.offer(SharingPlan::OfferKind::fresh, key,
+                   frames_.share(std::move(frame), payload.size()), batch_);
   }
+  return true;
+}
+
+void CommitPlan::put_around(const SaveKey& key, ByteView head, const Bytes& payload) {
+  // Both in one block: what a save of few chunks takes is memory in small pieces.
+  const std::size_t key_size = key.view().size();
+  const Bytes both = joined(key, head);
+  batch_.add({both.slice(0, key_size), BatchValue(both.slice(key_size), payload)});
+}
+
+Result<bool> CommitPlan::put(const SaveKey& key, const Bytes& payload, bool always) {
+  ByteWriter frame = frames_.take();
+  VARVE_TRY(encoder_.encode(key, payload, nullptr, frame));
+  if (!always) {
+    VARVE_ASSIGN(const bool is_there,
+                 holds({key, frame.view(), false, payload, std::nullopt}, false));
+    if (is_there) {
+      frames_.give_back(std::move(frame), payload.size());
+      return false;
+    }
+  }
+  batch_.put(key, frames_.share(std::move(frame), payload.size()));
   return true;
 }
 
@@ -147,7 +188,8 @@ Status CommitPlan::add_chunk(const ChunkChange& change) {
     return {};
   }
   VARVE_ASSIGN(const SpaceNumber space, number_for(change.pos.space));
-  VARVE_ASSIGN(const bool is_new, put(chunk_key(space, change.pos), *change.payload, &change.pos));
+  VARVE_ASSIGN(const bool is_new,
+               put_chunk(chunk_key(space, change.pos), *change.payload, change.pos));
   stats.put_count += is_new ? 1 : 0;
   stats.put_size += is_new ? change.payload->size() : 0;
   stats.unchanged_count += is_new ? 0 : 1;
@@ -181,7 +223,7 @@ Status CommitPlan::add_entity(const EntityChange& change) {
   const SaveKey key = entity_key_of(owner, change.id);
   const bool stays = place && as_text(entity_key_of(place->owner, change.id)) == as_text(key);
   // Of one whose place is damaged the data was erased just now: it is put whatever lies there.
-  VARVE_ASSIGN(const bool is_new, put(key, change.value->data, nullptr, !before));
+  VARVE_ASSIGN(const bool is_new, put(key, change.value->data, !before));
   if (!stays) {
     if (place) VARVE_TRY(erase(entity_key_of(place->owner, change.id)));
     batch_.put(place_key, plain_frame(place_key, encode_place(owner)));
@@ -207,7 +249,7 @@ Status CommitPlan::add_named(RecordKind kind, const NamedChange& change, KindSta
     named.bytes(payload);
     payload = named.take();
   }
-  VARVE_ASSIGN(const bool is_new, put(key, payload, nullptr));
+  VARVE_ASSIGN(const bool is_new, put(key, payload));
   stats.put_count += is_new ? 1 : 0;
   stats.put_size += is_new ? change.data->size() : 0;
   stats.unchanged_count += is_new ? 0 : 1;
@@ -217,6 +259,7 @@ Status CommitPlan::add_named(RecordKind kind, const NamedChange& change, KindSta
 Status CommitPlan::add(const Commit& commit, Progress& progress, double share) {
   const std::size_t count =
       commit.chunks.size() + commit.entities.size() + commit.players.size() + commit.globals.size();
+  batch_.reserve(count + kHeaderRecordCount);
   std::size_t done = 0;
   const auto step = [&]() -> Status {
     if (++done % 64 == 0)

@@ -46,10 +46,19 @@ class CommitPlan {
   // The number of a space, which gets one if it has none.
   Result<SpaceNumber> number_for(Space space);
   SaveTables& own_tables();
-  // Puts the payload under the key unless the save has it already. False if it has. `pos` is that
-  // of a chunk.
-  Result<bool> put(const SaveKey& key, const Bytes& payload, const ChunkPos* pos,
-                   bool always = false);
+  // What a chunk may be a delta against.
+  struct Base {
+    GeneratorId generator = {};
+    std::uint32_t number = 0;
+    Bytes payload = {};
+  };
+  // nullopt if there is none.
+  Result<std::optional<Base>> base_at(const ChunkPos& pos);
+  // Put the payload under the key unless the save has it already. False if it has.
+  Result<bool> put_chunk(const SaveKey& key, const Bytes& payload, const ChunkPos& pos);
+  Result<bool> put(const SaveKey& key, const Bytes& payload, bool always = false);
+  // A frame that is `head` and the payload, without a copy of that.
+  void put_around(const SaveKey& key, ByteView head, const Bytes& payload);
   // False if there was nothing.
   Result<bool> erase(const SaveKey& key);
   Result<bool> erase_chunk(const SaveKey& key);
@@ -58,9 +67,11 @@ class CommitPlan {
   struct Fresh {
     const SaveKey& key;
     ByteView frame;
+    bool is_around;  // the frame is what stands before the payload
     const Bytes& payload;
-    const PayloadSources& sources;
+    const std::optional<Base>& base;
   };
+  PayloadSources sources_of(const Fresh& fresh) const;
   // Whether the save has it already. A chunk that does not have it and shared what it has is
   // released from that.
   Result<bool> holds(const Fresh& fresh, bool is_chunk);

@@ -24,18 +24,25 @@ class FrameHints {
   // One that is not `used` remembers nothing. So does one there is no memory for.
   explicit FrameHints(bool used) noexcept;
 
+  // What is remembered of a frame under a key.
+  struct Hint {
+    std::uint64_t key_hash = 0;
+    std::uint64_t entry = 0;  // 0: it is no frame
+  };
+  static Hint hint_of(ByteView key, ByteView frame) noexcept;
+
   // The frame is about to be stored under the key.
-  void note(ByteView key, ByteView frame);
+  void note(const Hint& fresh) noexcept;
   // The frame was read there. What a commit noted of the key is newer.
-  void note_read(ByteView key, ByteView frame);
+  void note_read(const Hint& read) noexcept;
   // Whether something else is stored. False where nobody knows.
-  bool is_other(ByteView key, ByteView frame) const;
+  bool is_other(const Hint& fresh) const noexcept;
 
  private:
   struct Free {
     void operator()(std::uint64_t* memory) const noexcept { std::free(memory); }
   };
-  std::uint64_t* slot_of(std::uint64_t hash) const noexcept;
+  std::uint64_t* slot_of(const Hint& hint) const noexcept;
 
   std::unique_ptr<std::uint64_t[], Free> slots_;
 };

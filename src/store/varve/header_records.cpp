@@ -45,14 +45,10 @@ void put_header(WriteBatch& batch, const SaveHeader& header) {
   // Whoever does not know of the copy would leave it behind at an older generation.
   written.features |= kFeatureHeaderCopy;
   const Bytes payload = encode_save_header(written);
-  WriteBatch around;
   const SaveKey key = header_key();
-  around.put(key, plain_frame(key, payload));
-  // Which costs little: their keys and values are shared.
-  for (const WriteBatch::Change& change : batch.changes()) around.add(change);
+  batch.put_first(key, plain_frame(key, payload));
   const SaveKey copy_key = header_copy_key();
-  around.put(copy_key, plain_frame(copy_key, payload));
-  batch = std::move(around);
+  batch.put(copy_key, plain_frame(copy_key, payload));
 }
 
 Result<FoundHeader> find_header(const ReadView& view, const SaveHeader& known) {

@@ -2,6 +2,7 @@
 // everything else of a batch, so that damage to a part of it leaves one of them.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "store/varve/save_header.h"
@@ -9,6 +10,8 @@
 #include "varve/store.h"
 
 namespace varve {
+
+inline constexpr std::size_t kHeaderRecordCount = 2;
 
 // Puts both around what the batch has already.
 void put_header(WriteBatch& batch, const SaveHeader& header);

@@ -62,8 +62,14 @@ class PayloadEncoder {
   // writer without room, is invalid_argument; every failure leaves in `out` what was there before.
   Status encode(ByteView key, ByteView payload, const PayloadBase* base, ByteWriter& out) const;
 
+  // The same without a copy of what is stored as it is. True: what was appended is only the
+  // beginning of the frame, and the payload is the rest of it.
+  Result<bool> encode_around(ByteView key, ByteView payload, const PayloadBase* base,
+                             ByteWriter& out) const;
+
  private:
   class Choice;
+  static Status check(ByteView payload);
   explicit PayloadEncoder(Settings settings);
   std::uint16_t recipe(const PayloadBase* base) const noexcept;
 

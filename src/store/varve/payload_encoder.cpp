@@ -29,6 +29,9 @@ constexpr std::uint32_t kEncoderRevision = 2;
 // Up to here everything is tried: it takes microseconds, and a sample would be no smaller.
 constexpr std::size_t kTryAllSizeMax = 4 << 10;
 
+// Less is copied sooner than it is kept apart.
+constexpr std::size_t kAroundSizeMin = 1 << 10;
+
 constexpr std::size_t kCellSizeMax = std::numeric_limits<std::uint8_t>::max();
 constexpr std::size_t kRawHeadSizeMin = 8 + 1 + 2;  // checksum, form, recipe; the size follows
 constexpr int kZstdLevelBalanced = 1;
@@ -83,25 +86,42 @@ class FrameContest {
     return out_.status("payload");
   }
 
-  // The payload as it is, if nothing was found that is smaller by `gain`.
-  Status enter_raw(const PayloadInfo& info, ByteView payload, std::size_t gain) {
-    const std::size_t raw_size = kRawHeadSizeMin + varint_size(payload.size()) + payload.size();
-    if (best_size_ <= raw_size - gain) return {};
-    out_.truncate(start_);
-    // Once, and not for the head first.
-    if (start_ == 0) out_.reserve(raw_size);
-    begin_frame(info, out_);
-    out_.bytes(payload);
-    return out_.status("payload");
+  // The payload as it is wins if nothing was found that is smaller by `gain`.
+  bool is_raw_best(ByteView payload, std::size_t gain) const {
+    return best_size_ > raw_size(payload) - gain;
   }
 
-  void keep(ByteView key) {
+  Status keep_best(ByteView key) {
     seal_frame(key, start_, out_);
-    is_kept_ = true;
+    return kept();
+  }
+  Status keep_raw(ByteView key, const PayloadInfo& info, ByteView payload) {
+    out_.truncate(start_);
+    // Once, and not for the head first.
+    if (start_ == 0) out_.reserve(raw_size(payload));
+    begin_frame(info, out_);
+    out_.bytes(payload);
+    return keep_best(key);
+  }
+  // Without the payload itself.
+  Status keep_head_of_raw(ByteView key, const PayloadInfo& info, ByteView payload) {
+    out_.truncate(start_);
+    begin_frame(info, out_);
+    seal_frame_around(key, start_, payload, out_);
+    return kept();
   }
 
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};
+
+  static std::size_t raw_size(ByteView payload) {
+    return kRawHeadSizeMin + varint_size(payload.size()) + payload.size();
+  }
+  Status kept() {
+    VARVE_TRY(out_.status("payload"));
+    is_kept_ = true;
+    return {};
+  }
 
   ByteWriter& out_;
   ByteWriter& attempt_;
@@ -126,7 +146,8 @@ class PayloadEncoder::Choice {
     tries_all_ = payload.size() <= kTryAllSizeMax || speed_ == SpeedClass::small;
   }
 
-  Status run(ByteView key) {
+  // True if the payload is stored as it is and not in `out`.
+  Result<bool> run(ByteView key, bool copies_raw) {
     if (speed_ != SpeedClass::raw && !payload_.empty()) {
       const bool is_noisy = !tries_all_ && looks_like_noise(payload_);
       if (!tries_all_ && (can_split() || base_ != nullptr || is_noisy)) {
@@ -137,9 +158,12 @@ class PayloadEncoder::Choice {
       const bool is_hopeless = is_noisy && sample_->expected_size >= payload_.size();
       if (!is_hopeless && !is_delta_far_smaller()) VARVE_TRY(try_whole());
     }
-    VARVE_TRY(contest_.enter_raw(plain_, payload_, worthwhile_gain(speed_, payload_.size())));
-    contest_.keep(key);
-    return {};
+    const bool is_raw = contest_.is_raw_best(payload_, worthwhile_gain(speed_, payload_.size()));
+    const bool is_around = is_raw && !copies_raw && payload_.size() >= kAroundSizeMin;
+    VARVE_TRY(is_around ? contest_.keep_head_of_raw(key, plain_, payload_)
+              : is_raw  ? contest_.keep_raw(key, plain_, payload_)
+                        : contest_.keep_best(key));
+    return is_around;
   }
 
  private:
@@ -276,13 +300,36 @@ std::uint16_t PayloadEncoder::recipe(const PayloadBase* base) const noexcept {
   return static_cast<std::uint16_t>(hash);
 }
 
+Status PayloadEncoder::check(ByteView payload) {
+  if (payload.size() <= kPayloadSizeMax) return {};
+  return invalid_argument(
+      fmt::format("payload: {} bytes are more than {}", payload.size(), kPayloadSizeMax));
+}
+
 Status PayloadEncoder::encode(ByteView key, ByteView payload, const PayloadBase* base,
                               ByteWriter& out) const {
-  if (payload.size() > kPayloadSizeMax) {
-    return invalid_argument(
-        fmt::format("payload: {} bytes are more than {}", payload.size(), kPayloadSizeMax));
+  VARVE_TRY(check(payload));
+  VARVE_TRY(Choice(*this, payload, base, out).run(key, true));
+  return {};
+}
+
+Result<bool> PayloadEncoder::encode_around(ByteView key, ByteView payload, const PayloadBase* base,
+                                           ByteWriter& out) const {
+  VARVE_TRY(check(payload));
+  if (settings_.speed != SpeedClass::raw || payload.size() < kAroundSizeMin) {
+    return Choice(*this, payload, base, out).run(key, false);
   }
-  return Choice(*this, payload, base, out).run(key);
+  // Nothing is looked for. With all memory there is to take, only the writer's limit can fail it.
+  const std::size_t start = out.size();
+  out.reserve(start + kFrameHeadSizeMax);
+  begin_frame({.recipe = recipe(base), .payload_size = payload.size()}, out);
+  seal_frame_around(key, start, payload, out);
+  Status made = out.status("payload");
+  if (!made) {
+    out.truncate(start);
+    return std::move(made).error();
+  }
+  return true;
 }
 
 }  // namespace varve

@@ -12,6 +12,7 @@
 namespace varve {
 namespace {
 
+constexpr std::size_t kRecipeOffset = kChecksumSize + 1;  // behind the form
 constexpr std::uint64_t kNumberMax = std::numeric_limits<std::uint32_t>::max();
 
 std::uint64_t checksum_of(ByteView key, ByteView behind) noexcept {
@@ -67,6 +68,12 @@ void seal_frame(ByteView key, std::size_t start, ByteWriter& out) {
   out.patch_u64_le(start, checksum_of(key, out.view().subspan(start + kChecksumSize)));
 }
 
+void seal_frame_around(ByteView key, std::size_t start, ByteView body, ByteWriter& out) {
+  if (!out.ok()) return;
+  const ByteView head = out.view().subspan(start + kChecksumSize);
+  out.patch_u64_le(start, xxh3_of_two(head, body, xxh3(key)));
+}
+
 Status check_seal(ByteView key, ByteView frame) {
   ByteReader r(frame);
   const std::uint64_t checksum = r.u64_le();
@@ -77,6 +84,11 @@ Status check_seal(ByteView key, ByteView frame) {
       fmt::format("payload: {} bytes with checksum {:016x} where {:016x} is expected: they are "
                   "damaged, or stood under another key",
                   frame.size(), found, checksum));
+}
+
+std::optional<std::uint16_t> recipe_of(ByteView frame) noexcept {
+  if (frame.size() < kRecipeOffset + sizeof(std::uint16_t)) return std::nullopt;
+  return load_le<std::uint16_t>(frame.data() + kRecipeOffset);
 }
 
 Result<std::pair<PayloadInfo, std::size_t>> read_head(ByteView frame) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "base/byte_writer.h"
@@ -26,8 +27,15 @@ void begin_frame(const PayloadInfo& info, ByteWriter& out);
 // Fills in the checksum of the frame that begins at `start` and ends where `out` does.
 void seal_frame(ByteView key, std::size_t start, ByteWriter& out);
 
+// The same where the body is `body`, which is not in `out`: it follows what is.
+void seal_frame_around(ByteView key, std::size_t start, ByteView body, ByteWriter& out);
+
 // Whether the frame is as it was sealed, under this key: corruption if not.
 Status check_seal(ByteView key, ByteView frame);
+
+// The recipe alone, which stands at one place in every frame. nullopt for what is too short to be
+// one; nothing else is looked at.
+std::optional<std::uint16_t> recipe_of(ByteView frame) noexcept;
 
 // The head, and where the body begins. `frame` may end anywhere behind the head. Every number in it
 // is within its limit, but nothing has been compared with the body yet.

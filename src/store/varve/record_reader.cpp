@@ -99,7 +99,9 @@ Result<std::optional<Bytes>> RecordReader::read_chunk(const ChunkPos& pos) const
     if (!frame) return std::nullopt;
     auto payload = decode(key, *frame, &pos);
     if (payload) {
-      if (hints_ != nullptr && !looks_like_reference(*frame)) hints_->note_read(key, *frame);
+      if (hints_ != nullptr && !looks_like_reference(*frame)) {
+        hints_->note_read(FrameHints::hint_of(key, *frame));
+      }
       return *std::move(payload);
     }
     // Between the two reads a commit may have taken the shared payload away, with the reference.

@@ -60,6 +60,8 @@ class SharingPlan {
   // else that is to change. Once.
   Status finish(WriteBatch& batch);
 
+  // Whether frames are looked at, so that they must be in one piece.
+  bool wants_frames() const noexcept { return parts_.has_shared || parts_.sightings != nullptr; }
   // Whether the save needs the feature behind the batch.
   bool has_shared() const noexcept { return parts_.has_shared || !created_.empty(); }
   // Of what was offered and is not in the batch yet.

@@ -70,7 +70,7 @@ TEST_P(BackendContract, ABatchHasAtMostSoManyBytes) {
   EXPECT_EQ(backend().stats().entry_count, largest.count());
   EXPECT_EQ(backend().stats().live_size, wanted);
   for (const WriteBatch::Change& change : largest.changes()) {
-    ASSERT_EQ(backend().get(change.key).value(), change.value);
+    ASSERT_EQ(backend().get(change.key).value(), change.value->joined());
   }
   if (limit <= kReachable) {
     expect_refused(of_size(limit + 1), {std::to_string(limit + 1), std::to_string(limit)});

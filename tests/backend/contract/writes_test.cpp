@@ -1,4 +1,6 @@
 // Puts, erasures and batches of them.
+#include <algorithm>
+
 #include "backend/contract/backend_contract.h"
 
 namespace varve::test {
@@ -41,6 +43,30 @@ TEST_P(BackendContract, ErasingWhatIsNotThereIsNoError) {
   EXPECT_GE(after, before);
   EXPECT_EQ(backend().sequence(), after);
   EXPECT_EQ(contents_of(backend()), contents({{"a", "one"}}));
+}
+
+TEST_P(BackendContract, AValueInTwoPiecesIsReadInOne) {
+  const std::string head = "head ";
+  // Four of them go into one batch.
+  const std::uint64_t room = std::min(traits().value_size_max, traits().batch_size_max / 8);
+  const std::string body(std::min<std::uint64_t>(5000, room - head.size()), 'b');
+  const auto in_two = [](const std::string& first, const std::string& second) {
+    return BatchValue(Bytes::copy_of(first), Bytes::copy_of(second));
+  };
+  WriteBatch batch;
+  batch.put(at("in/1"), in_two(head, body));
+  batch.put(at("in/2"), in_two(head, ""));
+  batch.put(at("in/3"), in_two("", body));
+  batch.put(at("in/4"), in_two("", ""));
+  EXPECT_EQ(batch.size(), 4 * at("in/1").size() + 2 * (head.size() + body.size()));
+  must(batch);
+  const Contents expected =
+      contents({{"in/1", head + body}, {"in/2", head}, {"in/3", body}, {"in/4", ""}});
+  EXPECT_EQ(contents_of(backend()), expected);
+  EXPECT_EQ(backend().stats().live_size, batch.size());
+  if (!traits().durable) return;
+  reopen();
+  EXPECT_EQ(contents_of(backend()), expected);
 }
 
 TEST_P(BackendContract, AnEmptyValueIsNotMissing) {

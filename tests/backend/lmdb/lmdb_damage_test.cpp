@@ -211,7 +211,8 @@ TEST(LmdbDamage, FilesOfOthersAndOfLaterVersionsAreRefused) {
   Buffer later = lmdb::encode_head({}).clone();
   later.data()[0] = std::byte{2};
   std::string sealed(lmdb::kSealSize + later.size(), '\0');
-  lmdb::seal(as_byte_view("head"), later.view(), std::as_writable_bytes(std::span(sealed)));
+  lmdb::seal(as_byte_view("head"), std::move(later).freeze(),
+             std::as_writable_bytes(std::span(sealed)));
   expect_refused(foreign_file("varve.meta", "head", sealed), ErrorCode::unsupported, "version 2");
 }
 

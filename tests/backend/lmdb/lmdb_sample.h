@@ -53,7 +53,7 @@ inline WriteBatch history_batch(std::uint64_t n) {
 inline void apply_to(const WriteBatch& batch, Contents& contents) {
   for (const auto& [key, value] : batch.changes()) {
     if (value) {
-      contents[std::string(key.text())] = value->text();
+      contents[std::string(key.text())] = value->joined().text();
     } else {
       contents.erase(std::string(key.text()));
     }

@@ -50,6 +50,35 @@ TEST(Payload, WhatIsStoredAsItIsIsReadWithoutACopy) {
   EXPECT_EQ(frame.owner_count(), 2);
 }
 
+// Made around the payload, a frame is the same bytes.
+TEST(Payload, MadeAroundWhatIsStoredAsItIsIsTheSameFrame) {
+  const Bytes base = noise(5000);
+  const PayloadBase delta_base{.generator_number = kHillsNumber, .payload = base};
+  for (const SpeedClass speed : kAllSpeeds) {
+    const PayloadEncoder with = encoder(speed, 4);
+    for (const std::size_t size : {0, 1, 1023, 1024, 4096, 5000, 70'000}) {
+      for (const Bytes& payload : {noise(size), Bytes::copy_of(std::string(size, 'x'))}) {
+        for (const bool has_base : {false, true}) {
+          const Bytes whole = encoded(with, payload, has_base ? &base : nullptr);
+          ByteWriter out;
+          out.text("before");
+          const auto is_around =
+              with.encode_around(kKey, payload, has_base ? &delta_base : nullptr, out);
+          ASSERT_TRUE(is_around.ok());
+          const bool is_raw = info_of(whole).transform == PayloadTransform::none &&
+                              info_of(whole).compression == PayloadCompression::none;
+          EXPECT_EQ(*is_around, is_raw && size >= 1024) << size;
+          if (*is_around) {
+            EXPECT_LE(out.size(), 6 + kFrameOverheadMax) << "there is nothing of the payload";
+            out.bytes(payload);
+          }
+          EXPECT_EQ(Bytes::copy_of(out.view().subspan(6)), whole);
+        }
+      }
+    }
+  }
+}
+
 TEST(Payload, AnEmptyPayloadIsAValue) {
   for (const SpeedClass speed : kAllSpeeds) {
     const Bytes frame = encoded(encoder(speed, 4, true), {});

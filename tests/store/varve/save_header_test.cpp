@@ -28,9 +28,10 @@ Bytes flipped(const Bytes& bytes, std::size_t bit) {
 TEST(SaveHeader, ThePageHasTheseBytes) {
   EXPECT_EQ(to_hex(encode_save_header(kSample)), to_hex(example_of(kPage, "A header")));
   EXPECT_EQ(decode_save_header(example_of(kPage, "A header")).value(), kSample);
-  // The recipe in it is the writer's own and may change.
   for (const auto& [key, title] : {std::pair(header_key(), "The header's record"),
                                    std::pair(header_copy_key(), "The record of its copy")}) {
+    EXPECT_EQ(to_hex(plain_frame(key, encode_save_header(kSample))),
+              to_hex(example_of(kPage, title)));
     const auto read = read_plain_frame(key, example_of(kPage, title));
     ASSERT_TRUE(read) << title << ": " << read.error().message();
     EXPECT_EQ(decode_save_header(*read).value(), kSample);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "sample_store.h"
+#include "sharing_sample.h"
 
 namespace varve {
 namespace {
@@ -47,6 +48,24 @@ TEST(VarveCommit, TheSameOnceMoreWritesNothing) {
     EXPECT_EQ(disk->write_count, writes);
   }
   EXPECT_EQ(disk->write_count, 1);
+}
+
+// What is stored as it is goes to the backend in two pieces, and is compared in one. Nobody
+// remembers what it was after the store was opened anew.
+TEST(VarveCommit, ALargeChunkThatIsStoredAsItIsIsRecognised) {
+  const auto disk = new_disk();
+  const Bytes large = noise_of(1, 20'000);
+  const ChunkPos pos(1, 2);
+  for (const SpeedClass speed : {SpeedClass::raw, SpeedClass::fast, SpeedClass::raw}) {
+    const auto store = open_sample(disk, {.speed = speed});
+    for (int i = 0; i < 2; ++i) commit(*store, {.tick = 1, .chunks = {{pos, large}}});
+    EXPECT_EQ(disk->write_count, 1);
+    EXPECT_EQ(*store->read_chunk(pos).value(), large);
+  }
+  const auto store = open_sample(disk, {.speed = SpeedClass::raw});
+  commit(*store, {.tick = 2, .chunks = {{pos, noise_of(2, 20'000)}}});
+  EXPECT_EQ(disk->write_count, 2);
+  EXPECT_EQ(*store->read_chunk(pos).value(), noise_of(2, 20'000));
 }
 
 // What is remembered of a chunk is what the last commit tried to store.
