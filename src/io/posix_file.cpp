@@ -14,6 +14,7 @@
 #include "base/try.h"
 #include "io/posix_descriptor.h"
 #include "io/posix_error.h"
+#include "io/thread_rank.h"
 #include "io/write_pace.h"
 
 namespace varve {
@@ -65,7 +66,8 @@ class PosixFile final : public File {
 
   Status do_write(std::uint64_t offset, ByteView data) override {
     while (!data.empty()) {
-      const std::size_t size = paced_piece_size(std::min(data.size(), kTransferSizeMax));
+      const std::size_t size =
+          piece_between_ways(paced_piece_size(std::min(data.size(), kTransferSizeMax)));
       const ssize_t put = retry_on_eintr([&] {
         return ::pwrite(descriptor_.number(), data.data(), size, static_cast<off_t>(offset));
       });
@@ -83,6 +85,7 @@ class PosixFile final : public File {
       }
       data = data.subspan(static_cast<std::size_t>(put));
       offset += static_cast<std::uint64_t>(put);
+      give_way(static_cast<std::size_t>(put));
     }
     return {};
   }

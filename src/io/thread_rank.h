@@ -4,8 +4,15 @@
 // takes the core from the game the moment it wakes, and keeps it for milliseconds. So a thread
 // that stands behind also gives up the right to interrupt (SCHED_BATCH).
 //
+// That is not all. When something else interrupts the game for a moment, an interrupt that wakes a
+// thread of the kernel, the core is given to whoever is owed the most time next, and nobody looks
+// again before the next tick of the clock, 4 ms later. So a thread that stands behind also offers
+// its core between two pieces of its work.
+//
 // Linux alone. Elsewhere, and where the system refuses, such a thread runs as all others do.
 #pragma once
+
+#include <cstddef>
 
 namespace varve {
 
@@ -15,5 +22,11 @@ int nice_level_of_this_thread() noexcept;
 // So many levels behind `level`, 19 at the most. The level is that of whoever the work is done for:
 // an absolute one would put the threads of a game that is nice itself before the game.
 void put_this_thread_behind(int level, int levels) noexcept;
+
+// To be called between pieces of work, with the bytes that were worked on. A thread that was put
+// behind offers its core to whoever waits for it, now and then; for others it does nothing.
+void give_way(std::size_t work_size) noexcept;
+// How much of `size` bytes to hand to the system in one call, which nothing interrupts.
+std::size_t piece_between_ways(std::size_t size) noexcept;
 
 }  // namespace varve

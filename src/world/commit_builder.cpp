@@ -6,6 +6,7 @@
 
 #include "base/guarded.h"
 #include "base/try.h"
+#include "io/thread_rank.h"
 #include "store/commit_check.h"
 
 namespace varve {
@@ -31,6 +32,7 @@ std::vector<Result<Bytes>> encode_all(const ChunkEntries& entries, const Capabil
           ErrorCode::invalid_argument, [&] { return "encoding " + to_string(entry.key); },
           [&] { return encode_chunk(entry.key, **entry.value, can, encoding); });
       encoding.encode_count.fetch_add(1, std::memory_order_relaxed);
+      if (encoded[index]) give_way(encoded[index]->size());
     }
     const std::size_t done = done_count.fetch_add(1, std::memory_order_relaxed) + 1;
     progress.report(static_cast<double>(done) / static_cast<double>(entries.size()));

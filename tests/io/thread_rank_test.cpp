@@ -58,6 +58,20 @@ TEST(ThreadRank, AClassTheGameChoseIsKept) {
   EXPECT_EQ(scheduler, SCHED_IDLE);
 }
 
+// What is handed to the system in one call holds the core until it is done.
+TEST(ThreadRank, WhoStandsBehindWritesInPieces) {
+  constexpr std::size_t kLarge = std::size_t{1} << 30;
+  EXPECT_EQ(piece_between_ways(kLarge), kLarge);
+  std::size_t piece = 0;
+  std::thread([&] {
+    put_this_thread_behind(nice_level_of_this_thread(), 1);
+    EXPECT_EQ(piece_between_ways(1), 1u);
+    piece = piece_between_ways(kLarge);
+  }).join();
+  EXPECT_GT(piece, 0u);
+  EXPECT_LE(piece, std::size_t{1} << 20);
+}
+
 #else
 
 TEST(ThreadRank, IsLinuxAlone) { GTEST_SKIP() << "threads have no ranks of their own here"; }

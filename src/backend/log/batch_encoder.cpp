@@ -5,6 +5,7 @@
 #include "backend/log/index.h"
 #include "base/byte_writer.h"
 #include "base/endian.h"
+#include "io/thread_rank.h"
 #include "varve/checksum.h"
 
 namespace varve::log {
@@ -109,6 +110,7 @@ ByteView BatchEncoder::encode(BatchHeader& header, std::uint64_t salt, std::uint
     w.varint(value_size);
     w.u64_le(checksum);
     store_le<std::uint64_t>(to + offset, checksum);
+    give_way(value_size);
     const std::uint64_t end = offset + kValueHeaderSize + value_size;
     offset = round_up(end, Location::kUnit);
     std::memset(to + end, 0, static_cast<std::size_t>(offset - end));

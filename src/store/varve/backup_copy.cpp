@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/try.h"
+#include "io/thread_rank.h"
 #include "store/varve/header_records.h"
 #include "store/varve/payload_frame.h"
 #include "store/varve/shared_payload.h"
@@ -184,6 +185,7 @@ Result<bool> BackupCopy::copy_changes(Backend& target) {
 Result<std::optional<Bytes>> BackupCopy::checked(const Bytes& key, Result<Bytes> value) {
   // Whatever the backend has compared: what goes into a backup is looked at once more.
   const Status good = value ? check_seal(key, *value) : Status(value.error());
+  if (value) give_way(value->size());
   if (good) return std::optional<Bytes>(*std::move(value));
   if (good.error().code() != ErrorCode::corruption) return good.error();
   ++damaged_count_;

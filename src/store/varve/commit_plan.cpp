@@ -1,6 +1,7 @@
 #include "store/varve/commit_plan.h"
 
 #include "base/try.h"
+#include "io/thread_rank.h"
 #include "store/varve/header_records.h"
 
 namespace varve {
@@ -269,6 +270,7 @@ Status CommitPlan::add(const Commit& commit, Progress& progress, double share) {
   };
   for (const ChunkChange& change : commit.chunks) {
     VARVE_TRY(add_chunk(change));
+    if (change.payload) give_way(change.payload->size());
     VARVE_TRY(step());
   }
   for (const EntityChange& change : commit.entities) {
