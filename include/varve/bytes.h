@@ -83,6 +83,8 @@ class Bytes {
   // A copy of `view` in a block of its own.
   static Bytes copy_of(ByteView view);
   static Bytes copy_of(std::string_view text) { return copy_of(as_byte_view(text)); }
+  // Of two, one behind the other.
+  static Bytes copy_of(ByteView first, ByteView second);
 
   // `view` without a copy; `owner` is kept until the last Bytes that shares it
   // is gone. This is how a mapping is handed out.

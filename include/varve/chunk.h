@@ -51,8 +51,8 @@ class Chunk {
  public:
   virtual ~Chunk() = default;
 
-  // The bytes to store. Runs on a background thread, once per save of a chunk that
-  // changed. A failure keeps this chunk dirty; the others are saved.
+  // The bytes to store. Runs on a background thread, or on one that waits for the save, once per
+  // save of a chunk that changed. A failure keeps this chunk dirty; the others are saved.
   virtual Result<Bytes> encode(BufferPool& pool) const = 0;
 
   // A chunk that looks the same and shares nothing that either will change in place. One

@@ -13,7 +13,7 @@ namespace varve {
 // generator that changed its mind silently would change the world. Whoever changes its
 // output raises the version.
 //
-// Thread safety: generate() runs on several background threads at once.
+// Thread safety: generate() runs on several threads at once.
 class Generator {
  public:
   virtual ~Generator() = default;

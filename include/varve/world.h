@@ -222,8 +222,8 @@ class World {
   // right after it; all calls until then share it.
   SaveHandle save();
   // The same, and waits until it is stored. Blocks, as long as the disk takes: for the end of a
-  // session, not for the midst of a game. This thread does the work, so that it is done
-  // sooner than save().wait(), which wakes another for nothing.
+  // session, not for the midst of a game. This thread does the work unless another save runs, so
+  // that a small one is done sooner than by save().wait(), which wakes another for nothing.
   Result<SaveReport> save_now();
   // Writes the whole world as it is now to another place, in the same format or another
   // one. This save and what is dirty stay as they are. A path that is taken is refused.

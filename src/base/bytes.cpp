@@ -37,6 +37,13 @@ Bytes Bytes::copy_of(ByteView view) {
   return std::move(copy).freeze();
 }
 
+Bytes Bytes::copy_of(ByteView first, ByteView second) {
+  Buffer copy(first.size() + second.size());
+  if (!first.empty()) std::memcpy(copy.data(), first.data(), first.size());
+  if (!second.empty()) std::memcpy(copy.data() + first.size(), second.data(), second.size());
+  return std::move(copy).freeze();
+}
+
 Bytes Bytes::slice(std::size_t offset, std::size_t size) const {
   offset = std::min(offset, view_.size());
   size = std::min(size, view_.size() - offset);

@@ -17,6 +17,11 @@ namespace {
 
 thread_local bool is_behind = false;
 thread_local YieldBudget budget;
+thread_local const std::atomic<int>* waiters = nullptr;
+
+bool is_waited_for() noexcept {
+  return waiters != nullptr && waiters->load(std::memory_order_relaxed) > 0;
+}
 
 std::int64_t now_ns() noexcept {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
@@ -47,12 +52,17 @@ void put_this_thread_behind([[maybe_unused]] int level, [[maybe_unused]] int lev
 }
 
 void give_way(std::size_t work_size) noexcept {
-  if (!is_behind || !budget.is_due(work_size)) return;
+  if (!is_behind || !budget.is_due(work_size) || is_waited_for()) return;
   const std::int64_t from_ns = now_ns();
   if (!budget.may_yield(from_ns)) return;
   std::this_thread::yield();
   budget.has_yielded(from_ns, now_ns());
 }
+
+GivesWayUnlessWaitedFor::GivesWayUnlessWaitedFor(const std::atomic<int>& waiter_count) noexcept {
+  waiters = &waiter_count;
+}
+GivesWayUnlessWaitedFor::~GivesWayUnlessWaitedFor() { waiters = nullptr; }
 
 std::size_t piece_between_ways(std::size_t size) noexcept {
   // Copying so much takes the system about as long as other work on a piece.

@@ -12,6 +12,7 @@
 // Linux alone. Elsewhere, and where the system refuses, such a thread runs as all others do.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 namespace varve {
@@ -26,6 +27,16 @@ void put_this_thread_behind(int level, int levels) noexcept;
 // To be called between pieces of work, with the bytes that were worked on. A thread that was put
 // behind offers its core to whoever waits for it, now and then; for others it does nothing.
 void give_way(std::size_t work_size) noexcept;
+// While it lives, this thread gives way only as long as nobody waits for its work: who waits stands
+// before all others, and would wait for them, too. The count must outlive it.
+class GivesWayUnlessWaitedFor {
+ public:
+  explicit GivesWayUnlessWaitedFor(const std::atomic<int>& waiter_count) noexcept;
+  ~GivesWayUnlessWaitedFor();
+  GivesWayUnlessWaitedFor(const GivesWayUnlessWaitedFor&) = delete;
+  GivesWayUnlessWaitedFor& operator=(const GivesWayUnlessWaitedFor&) = delete;
+};
+
 // How much of `size` bytes to hand to the system in one call, which nothing interrupts.
 std::size_t piece_between_ways(std::size_t size) noexcept;
 

@@ -108,7 +108,7 @@ void World::Core::cut_everything(Changes& changes) {
 
 Result<SaveHandle> World::Core::begin_save(SaverCall call) {
   if (closed) return invalid_argument("the world is closed");
-  VARVE_TRY(check_not_editing("save()"));
+  VARVE_TRY(check_not_editing(call == SaverCall::wake ? "save()" : "save_now()"));
   game_thread.store(std::this_thread::get_id(), std::memory_order_relaxed);
   collect();
   // The hook of a save that is about to be cut: what it changes is in that one.

@@ -5,6 +5,7 @@
 
 #include "base/guarded.h"
 #include "base/try.h"
+#include "io/thread_rank.h"
 #include "io/vfs.h"
 #include "io/write_pace.h"
 #include "journal/journal_folder.h"
@@ -60,6 +61,7 @@ Saver::Saver(Store& store, unsigned encode_thread_count, CommitGate gate,
   thread_.post(0, [queue = queue_, is_paced = gate_ != nullptr] {
     std::optional<PacedWrites> pace;
     if (is_paced) pace.emplace(kPace, &queue->waiter_count());
+    const GivesWayUnlessWaitedFor polite(queue->waiter_count());
     queue->run();
   });
 }

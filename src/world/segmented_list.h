@@ -12,6 +12,10 @@ namespace varve {
 template <class T>
 class SegmentedList {
  public:
+  SegmentedList() = default;
+  SegmentedList(SegmentedList&&) noexcept = default;
+  SegmentedList& operator=(SegmentedList&&) noexcept = default;
+
   std::size_t size() const noexcept {
     return empty() ? 0 : (segments_.size() - 1) * kSegmentSize + segments_.back().size();
   }
@@ -24,23 +28,25 @@ class SegmentedList {
   T& back() { return segments_.back().back(); }
 
   // After an exception nothing has changed.
-  void push_back(T value) {
+  template <class... Args>
+  void emplace_back(Args&&... args) {
     if (empty() || segments_.back().size() == kSegmentSize) {
       std::vector<T> segment;
       segment.reserve(kSegmentSize);
-      segment.push_back(std::move(value));
+      segment.emplace_back(std::forward<Args>(args)...);
       segments_.push_back(std::move(segment));
     } else {
-      segments_.back().push_back(std::move(value));
+      segments_.back().emplace_back(std::forward<Args>(args)...);
     }
   }
+  void push_back(T value) { emplace_back(std::move(value)); }
   void pop_back() noexcept {
     segments_.back().pop_back();
     if (segments_.back().empty()) segments_.pop_back();
   }
   void resize(std::size_t size) {
     while (this->size() > size) pop_back();
-    while (this->size() < size) push_back(T());
+    while (this->size() < size) emplace_back();
   }
   void swap(SegmentedList& other) noexcept { segments_.swap(other.segments_); }
 

@@ -55,12 +55,12 @@ struct Begun {
   std::exception_ptr first_failure = nullptr;
 };
 
-// Until all are made, or it takes longer than waking somebody would.
-Begun begin_alone(std::size_t count, const std::function<void(std::size_t)>& fn) noexcept {
-  Begun begun;
+// Makes more of them, until all are made or so much time has gone by.
+void go_on_alone(std::size_t count, const std::function<void(std::size_t)>& fn,
+                 std::int64_t time_max_ns, Begun& begun) noexcept {
   const std::int64_t begun_at_ns = now_ns();
   for (std::int64_t time_ns = begun_at_ns;
-       begun.count < count && time_ns - begun_at_ns < kWakeTimeNs;) {
+       begun.count < count && time_ns - begun_at_ns < time_max_ns;) {
     std::exception_ptr failure = call(fn, begun.count++);
     if (failure != nullptr && begun.first_failure == nullptr) {
       begun.first_failure = std::move(failure);
@@ -69,19 +69,18 @@ Begun begin_alone(std::size_t count, const std::function<void(std::size_t)>& fn)
     begun.call_time_ns = std::max(begun.call_time_ns, call_ended_at_ns - time_ns);
     time_ns = call_ended_at_ns;
   }
-  return begun;
 }
 
 // What the threads that take part in one run_all share. A helper may come to it when all
 // is done and the caller has gone; it then finds no index left and does not touch `fn`.
 struct Round {
-  Round(std::size_t of_count, const std::function<void(std::size_t)>& of_fn, Begun begun)
+  Round(std::size_t of_count, const std::function<void(std::size_t)>& of_fn, const Begun& begun)
       : count(of_count),
         fn(&of_fn),
         next(begun.count),
         done_count(begun.count),
         call_time_ns(begun.call_time_ns),
-        first_failure(std::move(begun.first_failure)) {}
+        first_failure(begun.first_failure) {}
 
   void help() noexcept {
     std::int64_t begun_at_ns = now_ns();
@@ -165,14 +164,23 @@ void ThreadPool::run_all(std::size_t count, const std::function<void(std::size_t
   const std::int64_t last_time_ns = call_time_ns_.load(std::memory_order_relaxed);
   const bool is_quick = static_cast<std::int64_t>(count) < kWakeTimeNs / (last_time_ns + 1);
   Begun begun;
-  if (is_quick) begun = begin_alone(count, fn);
-  if (begun.count == count) {
+  // No longer than waking somebody would take.
+  if (is_quick) go_on_alone(count, fn, kWakeTimeNs, begun);
+  std::shared_ptr<Round> round;
+  const std::size_t left_count = count - begun.count;
+  if (left_count != 0) {
+    try {
+      round = std::make_shared<Round>(count, fn, begun);
+    } catch (const std::bad_alloc&) {
+      // No memory to share it with others.
+      go_on_alone(count, fn, std::numeric_limits<std::int64_t>::max(), begun);
+    }
+  }
+  if (round == nullptr) {
     call_time_ns_.store(begun.call_time_ns, std::memory_order_relaxed);
     if (begun.first_failure != nullptr) std::rethrow_exception(begun.first_failure);
     return;
   }
-  const std::size_t left_count = count - begun.count;
-  const auto round = std::make_shared<Round>(count, fn, std::move(begun));
   wake_helpers(round, left_count - 1);
   round->help();
   std::unique_lock lock(round->mutex);

@@ -1,9 +1,7 @@
 #include "varve/checksum.h"
 
 #include <gtest/gtest.h>
-
 #include <rapidcheck/gtest.h>
-#include <string>
 
 #include <string>
 #include <vector>

@@ -74,7 +74,7 @@ TEST(RecordTable, AfterStoringEverythingTheStoreEqualsTheTable) {
     std::map<int, std::optional<int>> store;
     std::vector<Table::BatchOf> on_the_way;
     const auto store_oldest = [&] {
-      const Table::BatchOf batch = on_the_way.front();
+      const Table::BatchOf batch = std::move(on_the_way.front());
       on_the_way.erase(on_the_way.begin());
       std::set<int> seen;
       for (const auto& entry : batch.entries) {

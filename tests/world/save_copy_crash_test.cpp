@@ -51,7 +51,7 @@ Delta unsaved_between(const crash::Records& source, const crash::Records& wanted
 Changes to_changes(const Commit& commit) {
   Changes changes;
   for (const ChunkChange& change : commit.chunks) {
-    changes.chunks.entries.push_back({change.pos});
+    changes.chunks.entries.emplace_back(change.pos);
     auto& entry = changes.chunks.entries.back();
     if (change.payload) entry.value = ChunkRef(std::make_unique<RawChunk>(*change.payload));
   }

@@ -39,14 +39,6 @@ Result<std::optional<Bytes>> or_none_if_damaged(Result<std::optional<Bytes>> fou
   return found;
 }
 
-Bytes joined(ByteView head, ByteView body) {
-  ByteWriter out;
-  out.reserve(head.size() + body.size());
-  out.bytes(head);
-  out.bytes(body);
-  return out.take();
-}
-
 }  // namespace
 
 PayloadSources CommitPlan::sources_of(const Fresh& fresh) const {
@@ -85,7 +77,7 @@ Result<bool> CommitPlan::holds(const Fresh& fresh, bool is_chunk) {
   if (!head || is_other_payload(*head, fresh.frame)) return false;
   VARVE_ASSIGN(const auto stored, or_none_if_damaged(view_.get(fresh.key)));
   if (!stored) return false;
-  const Bytes whole = fresh.is_around ? joined(fresh.frame, fresh.payload) : Bytes();
+  const Bytes whole = fresh.is_around ? Bytes::copy_of(fresh.frame, fresh.payload) : Bytes();
   const auto same = holds_payload(fresh.key, *stored, fresh.is_around ? whole.view() : fresh.frame,
                                   fresh.payload, sources_of(fresh));
   const bool is_same = same && *same;
@@ -116,6 +108,7 @@ Result<bool> CommitPlan::put_chunk(const SaveKey& key, const Bytes& payload, con
   } else {
     VARVE_ASSIGN(is_around, encoder_.encode_around(key, payload, delta_base, frame));
   }
+  give_way(payload.size());
   const FrameHints::Hint hint = FrameHints::hint_of(key, frame.view());
   // Most of what is saved differs from what is there, which is remembered. Where chunks share
   // payloads, what is there counts, too.
@@ -140,13 +133,14 @@ Result<bool> CommitPlan::put_chunk(const SaveKey& key, const Bytes& payload, con
 void CommitPlan::put_around(const SaveKey& key, ByteView head, const Bytes& payload) {
   // Both in one block: what a save of few chunks takes is memory in small pieces.
   const std::size_t key_size = key.view().size();
-  const Bytes both = joined(key, head);
+  const Bytes both = Bytes::copy_of(key, head);
   batch_.add({both.slice(0, key_size), BatchValue(both.slice(key_size), payload)});
 }
 
 Result<bool> CommitPlan::put(const SaveKey& key, const Bytes& payload, bool always) {
   ByteWriter frame = frames_.take();
   VARVE_TRY(encoder_.encode(key, payload, nullptr, frame));
+  give_way(payload.size());
   if (!always) {
     VARVE_ASSIGN(const bool is_there,
                  holds({key, frame.view(), false, payload, std::nullopt}, false));
@@ -270,7 +264,6 @@ Status CommitPlan::add(const Commit& commit, Progress& progress, double share) {
   };
   for (const ChunkChange& change : commit.chunks) {
     VARVE_TRY(add_chunk(change));
-    if (change.payload) give_way(change.payload->size());
     VARVE_TRY(step());
   }
   for (const EntityChange& change : commit.entities) {

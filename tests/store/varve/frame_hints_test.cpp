@@ -69,7 +69,7 @@ TEST(FrameHints, ThatAreNotUsedKnowNothing) {
   EXPECT_FALSE(hints.is_other(hint_of("earth")));
 }
 
-// A frame that cannot be read is not remembered, and takes the place of what was.
+// What is too short to be a frame is not remembered, and takes the place of what was.
 TEST(FrameHints, ForgetAFrameThatIsNone) {
   FrameHints hints(true);
   hints.note(hint_of("stone"));

@@ -22,7 +22,8 @@ namespace varve::test {
 struct SampleDisk {
   std::shared_ptr<Backend> kept = make_memory_backend();
   int write_count = 0;
-  std::atomic<int> look_count = 0;  // at keys and values
+  std::vector<const std::byte*> written_bodies = {};  // of the values of the last batch
+  std::atomic<int> look_count = 0;                    // at keys and values
   // What the next write says, and whether it happens all the same.
   std::optional<WriteOutcome> next_outcome = {};
   bool next_happens = false;
@@ -78,6 +79,10 @@ class SampleBackend final : public Backend {
   BackendStats stats() const override { return disk_->kept->stats(); }
   WriteResult write(const WriteBatch& batch) override {
     ++disk_->write_count;
+    disk_->written_bodies.clear();
+    for (const WriteBatch::Change& change : batch.changes()) {
+      if (change.value) disk_->written_bodies.push_back(change.value->body().data());
+    }
     if (const auto outcome = std::exchange(disk_->next_outcome, std::nullopt)) {
       if (disk_->next_happens) {
         EXPECT_TRUE(disk_->kept->write(batch));

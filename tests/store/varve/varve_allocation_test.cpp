@@ -31,6 +31,9 @@ Commit change(std::uint64_t tick) {
                                        static_cast<std::uint32_t>(tick)}};
   if (tick > 1) made.chunks.push_back({ChunkPos(static_cast<int>(tick) - 1, 5), std::nullopt});
   made.chunks.push_back({ChunkPos(static_cast<int>(tick), 5), text});
+  // Stored as they are, without a copy: one that changes and one that never does.
+  made.chunks.push_back({ChunkPos(0, 6), noise_of(tick, 3'000)});
+  made.chunks.push_back({ChunkPos(0, 7), noise_of(99, 3'000)});
   return made;
 }
 

@@ -1,6 +1,8 @@
 // What a commit writes, and what becomes of one whose write did not succeed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sample_store.h"
 #include "sharing_sample.h"
 
@@ -62,6 +64,8 @@ TEST(VarveCommit, ALargeChunkThatIsStoredAsItIsIsRecognised) {
     EXPECT_EQ(disk->write_count, 1);
     EXPECT_EQ(*store->read_chunk(pos).value(), large);
   }
+  EXPECT_EQ(std::count(disk->written_bodies.begin(), disk->written_bodies.end(), large.data()), 1)
+      << "it was copied on its way";
   const auto store = open_sample(disk, {.speed = SpeedClass::raw});
   commit(*store, {.tick = 2, .chunks = {{pos, noise_of(2, 20'000)}}});
   EXPECT_EQ(disk->write_count, 2);
