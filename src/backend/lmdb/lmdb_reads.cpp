@@ -76,9 +76,11 @@ std::size_t value_size(ByteView stored) {
   return stored.size() - std::min(stored.size(), kSealSize);
 }
 
+// What is compared is what is handed out: the map may show something else the next time.
 Result<Bytes> copy_unsealed(ByteView key, ByteView stored) {
-  VARVE_ASSIGN(const ByteView value, unseal(key, stored));
-  return Bytes::copy_of(value);
+  const Bytes sealed = Bytes::copy_of(stored);
+  VARVE_TRY(unseal(key, sealed));
+  return sealed.slice(kSealSize);
 }
 
 Bytes copy_raw(ByteView stored, std::uint64_t size_max) {

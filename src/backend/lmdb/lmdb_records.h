@@ -17,7 +17,7 @@ constexpr std::string_view kHeadKey = "head";
 constexpr std::uint32_t kFormatVersion = 1;
 
 // Before each value: LMDB has no checksums of its own.
-constexpr std::size_t kSealSize = 4;
+constexpr std::size_t kSealSize = 8;
 
 // Puts checksum and value into `out`, which has kSealSize bytes more than the value.
 void seal(ByteView key, const BatchValue& value, std::span<std::byte> out);

@@ -9,6 +9,7 @@ BackendTraits lmdb_backend_traits() {
   traits.name = "lmdb";
   traits.value_size_max = (1u << 30) - 1;
   traits.batch_size_max = std::uint64_t{1} << 31;
+  traits.checks_values = true;
   return traits;
 }
 

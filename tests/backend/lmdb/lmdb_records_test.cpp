@@ -4,8 +4,10 @@
 #include <lmdb.h>
 
 #include "backend/lmdb/lmdb_sample.h"
+#include "base/byte_writer.h"
 #include "support/format_page.h"
 #include "support/scratch_dir.h"
+#include "varve/checksum.h"
 
 namespace varve::test {
 namespace {
@@ -57,6 +59,31 @@ TEST(LmdbRecords, ASealIsOfItsKeyAndItsValue) {
     flipped.span()[bit / 8] ^= std::byte{1} << (bit % 8);
     EXPECT_FALSE(lmdb::unseal(as_byte_view("chunk/1"), flipped.view()));
   }
+}
+
+// XXH3 has code of its own for each of these ranges of sizes.
+TEST(LmdbRecords, ASealIsOfItsKeyWhateverTheSize) {
+  for (const std::size_t size : {0, 1, 3, 4, 8, 9, 16, 17, 128, 129, 240, 241, 1'000, 5'000}) {
+    const std::string value = text_of(size, size);
+    std::string sealed(lmdb::kSealSize + size, '\0');
+    lmdb::seal(as_byte_view("a"), Bytes::copy_of(value), std::as_writable_bytes(std::span(sealed)));
+    const auto good = lmdb::unseal(as_byte_view("a"), as_byte_view(sealed));
+    ASSERT_TRUE(good) << size;
+    EXPECT_EQ(as_text(*good), value);
+    EXPECT_FALSE(lmdb::unseal(as_byte_view("b"), as_byte_view(sealed))) << size;
+    sealed.back() ^= 1;
+    EXPECT_FALSE(lmdb::unseal(as_byte_view("a"), as_byte_view(sealed))) << size;
+  }
+}
+
+TEST(LmdbRecords, AFrameOfASaveIsNoSealedValue) {
+  // It begins with a checksum of the rest, too.
+  const ByteView key = as_byte_view("chunk/1");
+  const std::string rest = text_of(100, 1);
+  ByteWriter frame;
+  frame.u64_le(xxh3(as_byte_view(rest), xxh3(key)));
+  frame.text(rest);
+  EXPECT_FALSE(lmdb::unseal(key, frame.view()));
 }
 
 TEST(LmdbRecords, AHeadIsWholeAndOfAVersionThatIsKnown) {

@@ -7,6 +7,7 @@
 #include "io/sim/sim_disk.h"
 #include "sample_store.h"
 #include "store/varve/varve_format.h"
+#include "support/scratch_dir.h"
 
 namespace varve {
 namespace {
@@ -70,7 +71,7 @@ TEST(VarveDamage, EveryKindIsKeptAsideAndNothingIsNoError) {
 }
 
 // Flips a bit of `text` in whichever file of the folder it is.
-void flip_on_disk(sim::SimDisk& disk, const std::string& folder, std::string_view text) {
+void flip_on_disk(Vfs& disk, const std::string& folder, std::string_view text) {
   const std::vector<DirEntry> entries = disk.list(folder).value();
   for (const DirEntry& entry : entries) {
     const auto file = disk.open(folder + "/" + entry.name, OpenMode::create).value();
@@ -84,27 +85,32 @@ void flip_on_disk(sim::SimDisk& disk, const std::string& folder, std::string_vie
   FAIL() << "it is nowhere";
 }
 
-TEST(VarveDamage, ADamagedSegmentOfTheLogCostsOneChunkWhoseBytesAreKept) {
-  sim::SimDisk disk;
-  disk.set_recording(false);
-  const auto format = make_varve_format(disk, "varve", SaveBackend::file, {});
+// What is read, set aside and replaced where a backend that checks its values has one of which
+// `flip` has flipped a bit.
+void expect_one_chunk_lost(const Format& format, const std::string& path,
+                           const std::function<void(std::string_view text)>& flip) {
   const std::string text = "qwertyuiopasdfghjklzxcvbnm1234567890";
   {
-    const auto store = format->create("world").value();
+    const auto store = format.create(path).value();
     commit(*store, {.chunks = {chunk(kHere, text), chunk(ChunkPos(4, -2), "beside it")}});
     ASSERT_TRUE(store->close());
   }
-  flip_on_disk(disk, "world/log", text);
+  flip(text);
   {
-    const auto store = format->open("world").value();
-    EXPECT_EQ(store->read_chunk(kHere).error().code(), ErrorCode::corruption);
-    EXPECT_EQ(store->read_chunk(ChunkPos(4, -2)).value()->text(), "beside it");
+    const auto store = format.open(path).value();
+    ASSERT_TRUE(dynamic_cast<VarveStore&>(*store).backend().traits().checks_values);
+    const auto pinned = store->pin().value();
+    for (const StoreView* view : {static_cast<const StoreView*>(store.get()),
+                                  static_cast<const StoreView*>(pinned.get())}) {
+      EXPECT_EQ(view->read_chunk(kHere).error().code(), ErrorCode::corruption);
+      EXPECT_EQ(view->read_chunk(ChunkPos(4, -2)).value()->text(), "beside it");
+    }
     EXPECT_EQ(verify(*store).problems.size(), 1u) << problems_of(verify(*store));
     ASSERT_TRUE(store->quarantine(kHere));
     commit(*store, {.chunks = {chunk(kHere, "new")}});
     ASSERT_TRUE(store->close());
   }
-  const auto store = format->open("world").value();
+  const auto store = format.open(path).value();
   EXPECT_EQ(store->read_chunk(kHere).value()->text(), "new");
   EXPECT_TRUE(verify(*store).clean()) << problems_of(verify(*store));
   const auto kept = dynamic_cast<VarveStore&>(*store)
@@ -114,6 +120,22 @@ TEST(VarveDamage, ADamagedSegmentOfTheLogCostsOneChunkWhoseBytesAreKept) {
                         .entries;
   ASSERT_EQ(kept.size(), 1u);
   EXPECT_NE(kept[0].value->text().find("qwertYuiop"), std::string_view::npos);
+}
+
+TEST(VarveDamage, ADamagedSegmentOfTheLogCostsOneChunkWhoseBytesAreKept) {
+  sim::SimDisk disk;
+  disk.set_recording(false);
+  expect_one_chunk_lost(*make_varve_format(disk, "varve", SaveBackend::file, {}), "world",
+                        [&](std::string_view text) { flip_on_disk(disk, "world/log", text); });
+}
+
+TEST(VarveDamage, ADamagedPageOfLmdbCostsOneChunkWhoseBytesAreKept) {
+  if (!has_lmdb_backend()) GTEST_SKIP() << "this build is without LMDB";
+  const ScratchDir dir;
+  const std::string path = dir.file("world");
+  expect_one_chunk_lost(
+      *make_varve_format(posix_vfs(), "varve", SaveBackend::lmdb, {}), path,
+      [&](std::string_view text) { flip_on_disk(posix_vfs(), path + "/lmdb", text); });
 }
 
 // What verify() finds after `harm`, which leaves all other records as they were.
