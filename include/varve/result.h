@@ -35,15 +35,23 @@ std::string_view to_string(ErrorCode code) noexcept;
 
 // A failure: a code to branch on and one sentence for a person, which says
 // what, where (path, offset) and what was expected and found.
+//
+// Making, moving and destroying one is out of line and marked as rare: whatever can fail has code
+// for a failure it hardly ever meets, which is smaller so, and lies aside.
 class [[nodiscard]] Error {
  public:
-  Error(ErrorCode code, std::string message) : message_(std::move(message)), code_(code) {}
+  [[gnu::cold]] Error(ErrorCode code, std::string message) noexcept;
+  [[gnu::cold]] Error(const Error& other);
+  [[gnu::cold]] Error(Error&& other) noexcept;
+  [[gnu::cold]] Error& operator=(const Error& other);
+  [[gnu::cold]] Error& operator=(Error&& other) noexcept;
+  [[gnu::cold]] ~Error();
 
   ErrorCode code() const noexcept { return code_; }
   const std::string& message() const noexcept { return message_; }
 
   // The same failure seen from further out: "context: message".
-  Error with_context(std::string_view context) const;
+  [[gnu::cold]] Error with_context(std::string_view context) const;
 
  private:
   std::string message_;
@@ -52,14 +60,14 @@ class [[nodiscard]] Error {
 
 // One maker per code, so that `return corruption("...")` reads as a sentence in
 // any function that returns a Result.
-Error not_found(std::string message);
-Error corruption(std::string message);
-Error unsupported(std::string message);
-Error invalid_argument(std::string message);
-Error io_error(std::string message);
-Error busy(std::string message);
-Error out_of_space(std::string message);
-Error cancelled(std::string message);
+[[gnu::cold]] Error not_found(std::string message);
+[[gnu::cold]] Error corruption(std::string message);
+[[gnu::cold]] Error unsupported(std::string message);
+[[gnu::cold]] Error invalid_argument(std::string message);
+[[gnu::cold]] Error io_error(std::string message);
+[[gnu::cold]] Error busy(std::string message);
+[[gnu::cold]] Error out_of_space(std::string message);
+[[gnu::cold]] Error cancelled(std::string message);
 
 // Either a T or an Error. Reading the value of a failed Result is a bug in the
 // caller and is undefined, as with std::expected; test it first.

@@ -61,7 +61,8 @@ class SaveHandle {
   // Stored or failed.
   bool is_done() const noexcept;
 
-  // The outcome, once it is done.
+  // The outcome, once it is done; out_of_space if there is no memory to tell it, which is_stored()
+  // does not need.
   std::optional<Result<SaveReport>> result() const;
 
   // Waits for it to be done. On the game thread this also starts a save that was asked

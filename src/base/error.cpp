@@ -25,6 +25,14 @@ std::string_view to_string(ErrorCode code) noexcept {
   return "unknown";
 }
 
+Error::Error(ErrorCode code, std::string message) noexcept
+    : message_(std::move(message)), code_(code) {}
+Error::Error(const Error& other) = default;
+Error::Error(Error&& other) noexcept = default;
+Error& Error::operator=(const Error& other) = default;
+Error& Error::operator=(Error&& other) noexcept = default;
+Error::~Error() = default;
+
 Error Error::with_context(std::string_view context) const {
   std::string message(context);
   message += ": ";

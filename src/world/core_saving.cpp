@@ -57,10 +57,20 @@ void World::Core::finish_saves() {
 }
 
 std::shared_ptr<SaveHandle::State> World::Core::new_save_state() {
+  if (spare_state) return std::exchange(spare_state, nullptr);
   auto state = std::make_shared<SaveHandle::State>();
   state->starter = weak_from_this();
   state->helper = saver->helper();
   return state;
+}
+
+void World::Core::make_spares() noexcept {
+  // Whoever finds none makes its own.
+  (void)or_out_of_memory([&]() -> Status {
+    if (!spare_state) spare_state = new_save_state();
+    if (spare_job.empty()) spare_job = empty_job();
+    return {};
+  });
 }
 
 Status World::Core::run_before_save() {
@@ -72,14 +82,22 @@ Status World::Core::run_before_save() {
   return ran;
 }
 
+std::list<SaveJob> World::Core::empty_job() {
+  std::list<SaveJob> job(1);
+  job.front().outcome.emplace_back();
+  job.front().changes.emplace_back();
+  return job;
+}
+
 // Everything a job needs but the changes. Made before they are cut, since what is cut must
 // not be lost for lack of memory.
 std::list<SaveJob> World::Core::new_job(SaveKind kind, std::shared_ptr<SaveHandle::State> state) {
-  std::list<SaveJob> job(1);
+  std::list<SaveJob> job = std::exchange(spare_job, {});
+  if (job.empty()) job = empty_job();
   SaveJob& made = job.front();
   state->started.store(true, std::memory_order_release);
-  made.outcome.push_back({.kind = kind, .state = std::move(state)});
-  made.changes.emplace_back();
+  made.outcome.front().kind = kind;
+  made.outcome.front().state = std::move(state);
   made.changes.front().quarantine.reserve(to_quarantine.size());
   made.tick = tick_number;
   made.generator = generator_to_record;

@@ -49,11 +49,16 @@ std::vector<const BatchEntry<Key, Value>*> newest(const ChangesList& list,
   std::vector<const BatchEntry<Key, Value>*> entries;
   std::size_t count = 0;
   for (const Changes& changes : list) count += (changes.*kind).entries.size();
+  if (count == 0) return entries;
   entries.reserve(count);
+  if (list.size() == 1) {
+    for (const auto& entry : (list.front().*kind).entries) entries.push_back(&entry);
+    return entries;
+  }
   std::unordered_set<Key> seen;
   for (auto changes = list.rbegin(); changes != list.rend(); ++changes) {
     for (const auto& entry : ((*changes).*kind).entries)
-      if (list.size() == 1 || seen.insert(entry.key).second) entries.push_back(&entry);
+      if (seen.insert(entry.key).second) entries.push_back(&entry);
   }
   return entries;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/guarded.h"
+
 namespace varve {
 
 void SaveHandle::State::decide(Result<SaveReport> outcome) noexcept {
@@ -49,6 +51,7 @@ bool SaveHandle::State::wait_without_starting(std::optional<Clock::time_point> d
   if (is_hurried) waiter.emplace(helper);
   if (!deadline) {
     if (const auto queue = helper.lock()) queue->help(*this);
+    if (is_done()) return true;
   }
   std::unique_lock lock(mutex_);
   const auto done = [this] { return is_done(); };
@@ -74,14 +77,19 @@ bool SaveHandle::is_stored() const noexcept { return state_ && state_->is_stored
 bool SaveHandle::is_done() const noexcept { return !state_ || state_->is_done(); }
 
 std::optional<Result<SaveReport>> SaveHandle::result() const {
-  if (!state_) return Result<SaveReport>(not_found("no save: this handle belongs to none"));
-  return state_->result();
+  return or_out_of_memory([&]() -> std::optional<Result<SaveReport>> {
+    if (!state_) return not_found("no save: this handle belongs to none");
+    return state_->result();
+  });
 }
 
 Result<SaveReport> SaveHandle::wait() {
-  if (state_ && !state_->wait(std::nullopt))
-    return busy(
-        "a save cannot be waited for before it is cut: not in its before_save, nor in an edit");
+  if (state_ && !state_->wait(std::nullopt)) {
+    return or_out_of_memory([]() -> Result<SaveReport> {
+      return busy(
+          "a save cannot be waited for before it is cut: not in its before_save, nor in an edit");
+    });
+  }
   return *result();
 }
 

@@ -1,6 +1,7 @@
 #include "world/saver.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "base/guarded.h"
@@ -27,11 +28,30 @@ constexpr int kCopyNiceLevel = 19;
 constexpr std::uint64_t kPace = std::uint64_t{50} << 20;
 
 template <class Key, class Value>
-std::vector<BatchId> ids_of(const ChangesList& list, Batch<Key, Value> Changes::* kind) {
-  std::vector<BatchId> ids;
-  for (const Changes& changes : list)
-    ids.insert(ids.end(), (changes.*kind).ids.begin(), (changes.*kind).ids.end());
-  return ids;
+void gather(ChangesList& list, Batch<Key, Value> Changes::* kind) {
+  std::vector<BatchId>& all = (list.front().*kind).ids;
+  for (auto changes = std::next(list.begin()); changes != list.end(); ++changes) {
+    std::vector<BatchId>& ids = ((*changes).*kind).ids;
+    all.insert(all.end(), ids.begin(), ids.end());
+    ids.clear();
+  }
+}
+
+// Puts the numbers of all batches with the first changes, from where they can be taken without
+// memory.
+void gather_ids(ChangesList& list) {
+  if (list.size() < 2) return;
+  gather(list, &Changes::chunks);
+  gather(list, &Changes::entities);
+  gather(list, &Changes::players);
+  gather(list, &Changes::globals);
+}
+
+void take_ids(Changes& changes, SaveOutcome& outcome) noexcept {
+  outcome.stored_chunks.swap(changes.chunks.ids);
+  outcome.stored_entities.swap(changes.entities.ids);
+  outcome.stored_players.swap(changes.players.ids);
+  outcome.stored_globals.swap(changes.globals.ids);
 }
 
 void note_erased(const Commit& commit, SaveOutcome& outcome) {
@@ -115,12 +135,11 @@ Result<SaveReport> Saver::commit_carried(SaveJob& job) {
   SaveOutcome& outcome = job.outcome.front();
   outcome.unsaved = std::move(built.unsaved);
   outcome.generator_recorded = job.generator.has_value();
-  outcome.stored_chunks = ids_of(carried_, &Changes::chunks);
-  outcome.stored_entities = ids_of(carried_, &Changes::entities);
-  outcome.stored_players = ids_of(carried_, &Changes::players);
-  outcome.stored_globals = ids_of(carried_, &Changes::globals);
+  gather_ids(carried_);
   note_erased(built.commit, outcome);
   VARVE_ASSIGN(const CommitStats stats, store_.commit(built.commit, job.state().committing));
+  assert(!carried_.empty());  // Each job brings one, if an empty one.
+  take_ids(carried_.front(), outcome);
   outcome.succeeded = true;
   has_taken_link_ = has_taken_link_ || takes_link;
   outcome.generation = stats.generation;

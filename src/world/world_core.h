@@ -157,6 +157,8 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
   std::optional<Result<SaveReport>> ended_save = {};  // for the next report
   bool in_before_save = false;
   std::shared_ptr<SaveHandle::State> save_before_cut;  // while its before_save runs
+  std::shared_ptr<SaveHandle::State> spare_state = {};
+  std::list<SaveJob> spare_job = {};
   std::uint64_t stored_generation = 0;
   std::uint64_t stored_tick = 0;
   double players_elapsed_s = 0;
@@ -180,6 +182,9 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
       const SaveHandle::State& state,
       std::optional<SaveHandle::State::Clock::time_point> deadline) noexcept override;
   std::shared_ptr<SaveHandle::State> new_save_state();
+  // What the next save needs, made while nobody waits for it.
+  void make_spares() noexcept;
+  static std::list<SaveJob> empty_job();
   // Waits for the save that runs, and for the one that waits, which begins with its end.
   void finish_saves();
   // A save of everything, begun or waiting for the one that runs.

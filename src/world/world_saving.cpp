@@ -40,6 +40,7 @@ const UpdateReport& World::update(double dt_s) {
     core.take_loads();
     core.keep_budget();
     core.saves_every_now_and_then(dt_s);
+    core.make_spares();
     return {};
   });
   if (!updated) core.note_error(LogLevel::error, "update failed", updated.error());
@@ -145,7 +146,7 @@ SaveHandle World::current_save() const {
 }
 std::optional<Result<SaveReport>> World::last_save() const {
   core_->collect();
-  return core_->last_save;
+  return or_out_of_memory([&] { return core_->last_save; });
 }
 
 Status World::set_autosave(const AutosaveConfig& config) {

@@ -3,7 +3,6 @@
 
 #include <stdexcept>
 
-#include "support/allocation_watch.h"
 #include "varve/format.h"
 #include "world/sample_world.h"
 
@@ -78,86 +77,6 @@ TEST(WorldRegressions, APositionThatIsNoneIsRefusedBeforeItBlocksEverySave) {
       World::create(fresh_memory_path(), {.generator = std::make_shared<Nameless>()});
   ASSERT_FALSE(nameless);
   EXPECT_EQ(nameless.error().code(), ErrorCode::invalid_argument);
-}
-
-// The Nth allocation of the game thread fails, for N = 1, 2, 3 ... until a save starts.
-TEST(WorldRegressions, ASaveThatRunsOutOfMemoryLosesNothingAndBlocksNoLaterOne) {
-  for (std::size_t count = 0;; ++count) {
-    FlatWorld flat;
-    World& world = *flat.world;
-    for (int x = 0; x < 30; ++x) {
-      ASSERT_EQ(flat.at({x, 0}, 0), 7);
-      ASSERT_TRUE(flat.set({x, 0}, 0, 9));
-    }
-    ASSERT_TRUE(world.put_player("ann", Bytes::copy_of("1")));
-    ASSERT_TRUE(world.erase(kThere));
-    SaveHandle save;
-    {
-      const AllocationFailure starving(count);
-      save = world.save();
-    }
-    const bool started = save.wait().has_value();
-    const auto again = world.save().wait();
-    ASSERT_TRUE(again) << again.error().message();
-    EXPECT_EQ(world.telemetry().dirty_record_count, 0U) << count;
-    for (int x = 0; x < 30; ++x) EXPECT_EQ(flat.stored_at({x, 0}, 0), 9) << count;
-    EXPECT_TRUE(*world.store().read_player("ann"));
-    ASSERT_TRUE(world.close());
-    if (started) {
-      EXPECT_GT(count, 5U) << "nothing was starved";
-      return;
-    }
-  }
-}
-
-TEST(WorldRegressions, ACopyOrAPlayerWhoLeavesWithoutMemoryLosesNothing) {
-  for (std::size_t count = 0; count < 40; ++count) {
-    FlatWorld flat;
-    World& world = *flat.world;
-    ASSERT_EQ(flat.at(kHere, 0), 7);
-    ASSERT_TRUE(flat.set(kHere, 0, 9));
-    ASSERT_TRUE(world.put_player("ann", Bytes::copy_of("1")));
-    const std::string path = fresh_memory_path();
-    SaveHandle copy;
-    SaveHandle left;
-    {
-      const AllocationFailure starving(count);
-      copy = world.save_to(path);
-    }
-    {
-      const AllocationFailure starving(count);
-      left = world.player_left("ann");
-    }
-    (void)copy.wait();
-    (void)left.wait();
-    ASSERT_TRUE(world.close());
-    flat.crash_and_reopen();
-    EXPECT_EQ(flat.stored_at(kHere, 0), 9);
-    EXPECT_TRUE(*flat.world->store().read_player("ann"));
-  }
-}
-
-TEST(WorldRegressions, AnEditThatRunsOutOfMemoryIsDirtyOrDidNotHappen) {
-  FlatWorld flat;
-  for (int x = 0; x < 200; ++x) ASSERT_EQ(flat.at({x, 0}, 0), 7);
-  int failed_count = 0;
-  for (int x = 0; x < 200; ++x) {
-    const Bytes edit = RawChunk::edit_of(0, {&kOne, 1});
-    bool done = false;
-    {
-      const AllocationFailure starving(static_cast<std::size_t>(x % 4));
-      done = flat.world->edit({x, 0}, edit).has_value();
-    }
-    failed_count += done ? 0 : 1;
-    const bool changed = flat.at({x, 0}, 0) == 1;
-    EXPECT_EQ(changed, flat.world->state({x, 0}) == ChunkState::dirty) << x;
-    if (done) {
-      EXPECT_TRUE(changed);
-    }
-  }
-  EXPECT_GT(failed_count, 0);
-  const auto saved = flat.world->save().wait();
-  ASSERT_TRUE(saved) << saved.error().message();
 }
 
 // One byte, in a type whose code throws when it is told to.
@@ -238,58 +157,6 @@ TEST(WorldRegressions, AnEditThatCannotBeginDoesNotBlockTheWorld) {
   ASSERT_TRUE(again) << again.error().message();
   EXPECT_EQ(held.as<MoodyChunk>().value(), 0);
   ASSERT_TRUE(world.close());
-}
-
-// The Nth allocation fails, for N = 1, 2, 3 ... until the entity has moved.
-TEST(WorldRegressions, AnEntityThatCannotMoveForLackOfMemoryStaysWhereItWas) {
-  const Entity here{.id = 1, .owner = kHere, .data = Bytes::copy_of("x")};
-  Entity there = here;
-  there.owner = kThere;
-  for (std::size_t count = 0;; ++count) {
-    FlatWorld flat;
-    World& world = *flat.world;
-    ASSERT_TRUE(world.put_entity(here));
-    ASSERT_TRUE(world.save().wait());
-    bool moved = false;
-    {
-      const AllocationFailure starving(count);
-      moved = world.put_entity(there).has_value();
-    }
-    EXPECT_EQ(world.entity(1)->owner, moved ? kThere : kHere) << count;
-    EXPECT_EQ(world.entities_in(kHere).size(), moved ? 0U : 1U) << count;
-    EXPECT_EQ(world.entities_in(kThere).size(), moved ? 1U : 0U) << count;
-    ASSERT_TRUE(world.erase_entity(1));
-    ASSERT_TRUE(world.save().wait());
-    if (moved) {
-      EXPECT_GT(count, 1U) << "nothing was starved";
-      return;
-    }
-  }
-}
-
-// The same for one that is loaded.
-TEST(WorldRegressions, AnEntityThatCannotBeLoadedForLackOfMemoryIsLoadedNextTime) {
-  const Entity here{.id = 1, .owner = kHere, .data = Bytes::copy_of("x")};
-  for (std::size_t count = 0;; ++count) {
-    FlatWorld flat;
-    ASSERT_TRUE(flat.world->put_entity(here));
-    ASSERT_TRUE(flat.world->close());
-    flat.crash_and_reopen();
-    World& world = *flat.world;
-    bool loaded = false;
-    {
-      const AllocationFailure starving(count);
-      loaded = world.load_entity(1).has_value();
-    }
-    EXPECT_EQ(world.entities_in(kHere).size(), loaded ? 1U : 0U) << count;
-    ASSERT_TRUE(world.load_entity(1));
-    EXPECT_EQ(world.entities_in(kHere).size(), 1U) << count;
-    ASSERT_TRUE(world.erase_entity(1));
-    if (loaded) {
-      EXPECT_GT(count, 1U) << "nothing was starved";
-      return;
-    }
-  }
 }
 
 TEST(WorldRegressions, ACopyDoesNotRemoveASaveOfASimilarName) {

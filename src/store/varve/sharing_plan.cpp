@@ -161,6 +161,7 @@ Status SharingPlan::place(std::span<Offer* const> same_hash, WriteBatch& batch) 
 // --- The end -------------------------------------------------------------------------
 
 Status SharingPlan::finish(WriteBatch& batch) {
+  if (offers_.empty() && changes_.empty() && !needs_recount_) return {};
   std::vector<Offer*> by_hash;
   by_hash.reserve(offers_.size());
   for (Offer& offer : offers_) by_hash.push_back(&offer);
