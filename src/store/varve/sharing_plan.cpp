@@ -1,6 +1,7 @@
 #include "store/varve/sharing_plan.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/try.h"
 #include "store/varve/payload_frame.h"
@@ -165,8 +166,10 @@ Status SharingPlan::finish(WriteBatch& batch) {
   std::vector<Offer*> by_hash;
   by_hash.reserve(offers_.size());
   for (Offer& offer : offers_) by_hash.push_back(&offer);
-  std::stable_sort(by_hash.begin(), by_hash.end(),
-                   [](const Offer* a, const Offer* b) { return a->hash < b->hash; });
+  // Those of one hash stay in their order, which is that of their addresses.
+  std::sort(by_hash.begin(), by_hash.end(), [](const Offer* a, const Offer* b) {
+    return std::tie(a->hash, a) < std::tie(b->hash, b);
+  });
   for (auto from = by_hash.begin(); from != by_hash.end();) {
     const auto to = std::find_if(from, by_hash.end(),
                                  [&](const Offer* offer) { return offer->hash != (*from)->hash; });
