@@ -68,7 +68,8 @@ class SaveHandle {
   // Waits for it to be done. On the game thread this also starts a save that was asked
   // for while another one ran, as update() would; on another thread such a save needs
   // the game thread to call update(). Busy where that can never be: in its own before_save,
-  // and inside an edit. This thread does the work itself if no other has begun with it.
+  // and inside an edit. This thread does the work itself if no other has begun with it. What it
+  // returns is result(), also in that it may lack the memory to tell.
   Result<SaveReport> wait();
   // The same for at most `timeout`, but never the work; false if it was not done by then.
   bool wait_for(std::chrono::milliseconds timeout);
