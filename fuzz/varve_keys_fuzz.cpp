@@ -5,6 +5,7 @@
 
 #include "fuzz_target.h"
 #include "store/varve/header_records.h"
+#include "store/varve/payload_frame.h"
 #include "store/varve/save_header.h"
 #include "store/varve/save_keys.h"
 #include "store/varve/save_tables.h"
@@ -103,7 +104,7 @@ bool check_shared_count(ByteView in) {
 bool check_reference(ByteView in) {
   const SaveKey key = chunk_key(0, ChunkPos(3, -2));
   (void)decode_reference(key, in, false);
-  if (in.size() < 8) return false;
+  if (in.size() < kFrameStartSize) return false;
   const Bytes sealed = sealed_for(key, in);
   const auto reference = decode_reference(key, sealed, false);
   if (!reference) return false;

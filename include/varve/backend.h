@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "varve/bytes.h"
+#include "varve/checksum.h"
 #include "varve/result.h"
 
 namespace varve {
@@ -59,9 +60,28 @@ class BatchValue {
   BatchValue(Bytes whole)  // NOLINT(google-explicit-constructor)
       : body_(std::move(whole)) {}
   BatchValue(Bytes head, Bytes body) : head_(std::move(head)), body_(std::move(body)) {}
+  BatchValue(const BatchValue&) = default;
+  BatchValue& operator=(const BatchValue&) = default;
+  // One that was moved from has no body, and so no hash of it.
+  BatchValue(BatchValue&& other) noexcept
+      : head_(std::move(other.head_)),
+        body_(std::move(other.body_)),
+        body_hash_(std::exchange(other.body_hash_, std::nullopt)) {}
+  BatchValue& operator=(BatchValue&& other) noexcept {
+    head_ = std::move(other.head_);
+    body_ = std::move(other.body_);
+    body_hash_ = std::exchange(other.body_hash_, std::nullopt);
+    return *this;
+  }
+  // The file backend goes over the body once less where the head has 16 bytes: the hash is a part
+  // of its own checksum then.
+  BatchValue(Bytes head, const HashedBytes& body)
+      : head_(std::move(head)), body_(body.bytes()), body_hash_(body.hash()) {}
 
   ByteView head() const noexcept { return head_; }  // empty where there is one piece
   ByteView body() const noexcept { return body_; }
+  // Nullopt where nobody has made it yet.
+  const std::optional<std::uint64_t>& body_hash() const noexcept { return body_hash_; }
   std::uint64_t size() const noexcept { return head_.size() + body_.size(); }
   // In one piece, for whoever keeps it. A copy, unless it is one already.
   Bytes joined() const;
@@ -69,6 +89,7 @@ class BatchValue {
  private:
   Bytes head_;
   Bytes body_;
+  std::optional<std::uint64_t> body_hash_ = {};
 };
 
 // Puts and erasures that happen together. They are done in order, so that of two for one key the

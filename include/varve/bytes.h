@@ -62,13 +62,21 @@ class Buffer {
 
   // Changes the size; bytes that come into view are indeterminate. Growing past
   // the capacity moves the contents to a larger block.
-  void resize(std::size_t size);
-  void reserve(std::size_t capacity);
+  void resize(std::size_t size) {
+    reserve(size);
+    size_ = size;
+  }
+  void reserve(std::size_t capacity) {
+    if (capacity > capacity_) [[unlikely]]
+      grow(capacity);
+  }
 
   // Gives up the right to write and shares the block, without copying it.
   Bytes freeze() &&;
 
  private:
+  void grow(std::size_t capacity);
+
   std::shared_ptr<std::byte[]> block_;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
@@ -79,6 +87,14 @@ class Bytes {
  public:
   // No bytes at all. An empty Bytes is a value ("empty"), never "missing".
   Bytes() = default;
+  // One that was moved from is empty. Most of these are not inline: in each place that copies or
+  // lets go of one they would be more code than all else.
+  ~Bytes();
+  Bytes(const Bytes& other) noexcept;
+  Bytes& operator=(const Bytes& other) noexcept;
+  Bytes& operator=(Bytes&& other) noexcept;
+  Bytes(Bytes&& other) noexcept
+      : owner_(std::move(other.owner_)), view_(std::exchange(other.view_, {})) {}
 
   // A copy of `view` in a block of its own.
   static Bytes copy_of(ByteView view);

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "varve/bytes.h"
 
@@ -22,8 +24,23 @@ std::uint32_t crc32c(ByteView data, std::uint32_t previous = 0) noexcept;
 
 // XXH3, 64 bits. Fast, not for adversaries.
 std::uint64_t xxh3(ByteView data, std::uint64_t seed = 0) noexcept;
-// Of two pieces as of one that has both.
-std::uint64_t xxh3_of_two(ByteView first, ByteView second, std::uint64_t seed = 0) noexcept;
+
+// Bytes with their hash, xxh3() of them, so that whoever hands them on need not make it twice. It
+// is never another's: both are set once, together, and there is no moving one away from the other.
+class HashedBytes {
+ public:
+  explicit HashedBytes(Bytes bytes) noexcept : bytes_(std::move(bytes)), hash_(xxh3(bytes_)) {}
+  HashedBytes(const HashedBytes&) noexcept = default;
+  HashedBytes& operator=(const HashedBytes&) noexcept = default;
+
+  const Bytes& bytes() const noexcept { return bytes_; }
+  std::uint64_t hash() const noexcept { return hash_; }
+  std::size_t size() const noexcept { return bytes_.size(); }
+
+ private:
+  Bytes bytes_;
+  std::uint64_t hash_;
+};
 
 // XXH3, 128 bits: for finding bytes that are the same, which are then compared.
 struct Hash128 {

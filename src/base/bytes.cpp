@@ -12,13 +12,7 @@ bool equal(ByteView a, ByteView b) noexcept {
 
 Buffer::Buffer(std::size_t size) { resize(size); }
 
-void Buffer::resize(std::size_t size) {
-  reserve(size);
-  size_ = size;
-}
-
-void Buffer::reserve(std::size_t capacity) {
-  if (capacity <= capacity_) return;
+void Buffer::grow(std::size_t capacity) {
   auto block = std::make_shared_for_overwrite<std::byte[]>(capacity);
   if (size_ != 0) std::memcpy(block.get(), block_.get(), size_);
   block_ = std::move(block);
@@ -29,6 +23,16 @@ Bytes Buffer::freeze() && {
   const ByteView shown = view();
   capacity_ = size_ = 0;
   return Bytes::pinning(std::shared_ptr<const void>(std::move(block_)), shown);
+}
+
+Bytes::~Bytes() = default;
+Bytes::Bytes(const Bytes& other) noexcept = default;
+Bytes& Bytes::operator=(const Bytes& other) noexcept = default;
+
+Bytes& Bytes::operator=(Bytes&& other) noexcept {
+  owner_ = std::move(other.owner_);
+  view_ = std::exchange(other.view_, {});
+  return *this;
 }
 
 Bytes Bytes::copy_of(ByteView view) {

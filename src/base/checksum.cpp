@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <array>
 
-// The state of a hash that is made piece by piece, on the stack.
-#define XXH_STATIC_LINKING_ONLY
 #if defined(__x86_64__)
 #include <immintrin.h>
 #include <xxh_x86dispatch.h>
@@ -76,18 +74,6 @@ std::uint32_t crc32c(ByteView data, std::uint32_t previous) noexcept {
 std::uint64_t xxh3(ByteView data, std::uint64_t seed) noexcept {
   const std::uint64_t hash = XXH3_64bits_withSeed(data.data(), data.size(), seed);
   if (data.size() > kXxh3ShortSizeMax) after_long_hash();
-  return hash;
-}
-
-std::uint64_t xxh3_of_two(ByteView first, ByteView second, std::uint64_t seed) noexcept {
-  XXH3_state_t state;
-  XXH3_INITSTATE(&state);
-  (void)XXH3_64bits_reset_withSeed(&state, seed);
-  // It refuses a null pointer even where there is nothing.
-  if (!first.empty()) (void)XXH3_64bits_update(&state, first.data(), first.size());
-  if (!second.empty()) (void)XXH3_64bits_update(&state, second.data(), second.size());
-  const std::uint64_t hash = XXH3_64bits_digest(&state);
-  if (first.size() + second.size() > kXxh3ShortSizeMax) after_long_hash();
   return hash;
 }
 

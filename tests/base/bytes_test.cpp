@@ -33,6 +33,21 @@ TEST(Bytes, CopiesAndSlicesShareOneBlock) {
   EXPECT_EQ(whole.owner_count(), 3);
 }
 
+TEST(Bytes, MovedFromIsEmptyAndUsable) {
+  Bytes whole = Bytes::copy_of("sediment");
+  Bytes taken = std::move(whole);
+  EXPECT_EQ(taken.text(), "sediment");
+  EXPECT_EQ(taken.owner_count(), 1);
+  EXPECT_TRUE(whole.empty());  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(whole, Bytes());
+  whole = std::move(taken);
+  EXPECT_EQ(whole.text(), "sediment");
+  EXPECT_TRUE(taken.empty());  // NOLINT(bugprone-use-after-move)
+  Bytes& same = whole;
+  whole = std::move(same);
+  EXPECT_EQ(whole.text(), "sediment");
+}
+
 TEST(Bytes, SliceIsClampedToWhatIsThere) {
   const Bytes whole = Bytes::copy_of("varve");
   EXPECT_EQ(whole.slice(3).text(), "ve");

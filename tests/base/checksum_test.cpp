@@ -80,23 +80,5 @@ TEST(Checksum, Crc32OfAFileOfTheOriginalProgram) {
   EXPECT_EQ(crc32(file.view().subspan(16)), stored);
 }
 
-// Around the sizes at which XXH3 changes its ways, cut at every kind of place.
-TEST(Checksum, OfTwoPiecesIsThatOfBothInOne) {
-  std::string text;
-  for (int i = 0; i < 10'000; ++i) text += static_cast<char>(i * 131 >> 3);
-  for (const std::size_t size :
-       {0, 1, 8, 16, 17, 128, 129, 240, 241, 256, 1023, 1024, 1025, 10'000}) {
-    const ByteView whole = as_byte_view(text).first(size);
-    for (const std::size_t head_size : {0, 1, 6, 63, 255, 256, 257, 1024, 10'000}) {
-      if (head_size > size) break;
-      for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{0x1234'5678'9abc'def0}}) {
-        EXPECT_EQ(xxh3_of_two(whole.first(head_size), whole.subspan(head_size), seed),
-                  xxh3(whole, seed))
-            << head_size << " of " << size;
-      }
-    }
-  }
-}
-
 }  // namespace
 }  // namespace varve

@@ -15,8 +15,8 @@ namespace varve::lmdb {
 namespace {
 
 // The key counts: a page in the wrong place has good values of other keys. So does that this is a
-// seal: the frames of a varve save begin with a checksum of what follows, seeded with the key, and
-// one that was put here without a seal must not pass for a sealed value.
+// seal: a value may begin with a checksum of what follows by itself, seeded with its key, and one
+// that was put here without a seal must not pass for a sealed value.
 constexpr std::uint64_t kSealSeed = 1;
 std::uint64_t checksum_of(ByteView key, ByteView value) {
   return xxh3(value, xxh3(key, kSealSeed));

@@ -25,6 +25,15 @@ void copy_to(std::byte* to, ByteView bytes) noexcept {
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
 }
 
+// `value` is what `pieces` are together.
+std::uint64_t checksum_of(ByteView key, const ValuePieces& pieces, ByteView value,
+                          std::uint64_t salt, std::uint64_t offset) noexcept {
+  if (pieces.body_hash && pieces.head.size() == kValueStartSize) {
+    return value_checksum(key, pieces.head, *pieces.body_hash, salt, offset);
+  }
+  return value_checksum(key, value, salt, offset);
+}
+
 // Where the fields stand that are known last.
 constexpr std::size_t kChecksumOffset = kBatchHeaderSize - 8;
 
@@ -106,7 +115,7 @@ ByteView BatchEncoder::encode(BatchHeader& header, std::uint64_t salt, std::uint
     copy_to(value, record.value->head);
     copy_to(value + record.value->head.size(), record.value->body);
     const std::uint64_t checksum =
-        value_checksum(record.key, {value, value_size}, salt, offsets_[i]);
+        checksum_of(record.key, *record.value, {value, value_size}, salt, offsets_[i]);
     w.varint(value_size);
     w.u64_le(checksum);
     store_le<std::uint64_t>(to + offset, checksum);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/log/log_format.h"
+#include "varve/backend.h"
 #include "varve/bytes.h"
 
 namespace varve::log {
@@ -13,11 +14,13 @@ namespace varve::log {
 // One piece, or two that follow each other.
 struct ValuePieces {
   ValuePieces(ByteView whole) : body(whole) {}  // NOLINT(google-explicit-constructor)
-  ValuePieces(ByteView before, ByteView behind) : head(before), body(behind) {}
+  explicit ValuePieces(const BatchValue& value)
+      : head(value.head()), body(value.body()), body_hash(value.body_hash()) {}
   std::size_t size() const noexcept { return head.size() + body.size(); }
 
   ByteView head;
   ByteView body;
+  std::optional<std::uint64_t> body_hash;  // if it is known
 };
 
 struct BatchRecord {

@@ -8,6 +8,7 @@
 #include "backend/log/index.h"
 #include "base/byte_reader.h"
 #include "base/byte_writer.h"
+#include "base/chained_hash.h"
 #include "base/endian.h"
 #include "base/try.h"
 #include "varve/checksum.h"
@@ -102,7 +103,14 @@ std::optional<std::uint64_t> parse_segment_name(std::string_view name) {
 
 std::uint64_t value_checksum(ByteView key, ByteView value, std::uint64_t salt,
                              std::uint64_t offset) noexcept {
-  return xxh3(value, xxh3(key, salt + offset));
+  const ByteView start = value.first(std::min(value.size(), kValueStartSize));
+  return value_checksum(key, start, xxh3(value.subspan(start.size())), salt, offset);
+}
+
+std::uint64_t value_checksum(ByteView key, ByteView start, std::uint64_t rest_hash,
+                             std::uint64_t salt, std::uint64_t offset) noexcept {
+  static_assert(kValueStartSize <= kChainedHeadSizeMax);
+  return chained_hash(start, rest_hash, xxh3(key, salt + offset));
 }
 
 std::optional<BatchHeader> decode_batch_header(ByteView in, std::uint64_t room) noexcept {

@@ -92,6 +92,11 @@ struct DirectoryEntry {
 // not pass, not even an older one of the same key.
 std::uint64_t value_checksum(ByteView key, ByteView value, std::uint64_t salt,
                              std::uint64_t offset) noexcept;
+inline constexpr std::size_t kValueStartSize = 16;
+// The same of a value that begins with `start`, of kValueStartSize bytes or all it has, and of
+// which xxh3() of the rest is known.
+std::uint64_t value_checksum(ByteView key, ByteView start, std::uint64_t rest_hash,
+                             std::uint64_t salt, std::uint64_t offset) noexcept;
 
 // What a record takes in a segment, with its part of the directory.
 constexpr std::uint64_t record_cost(std::size_t key_size, std::uint64_t value_size) noexcept {

@@ -116,7 +116,7 @@ void LogWriter::fill_encoder(const WriteBatch& batch) {
   std::set<std::string_view> put_before;
   for (const WriteBatch::Change& change : changes) {
     if (change.value) {
-      encoder_.add({change.key, ValuePieces(change.value->head(), change.value->body()), sequence});
+      encoder_.add({change.key, ValuePieces(*change.value), sequence});
       if (has_erasures) put_before.insert(change.key.text());
       continue;
     }

@@ -77,8 +77,8 @@ Result<bool> CommitPlan::holds(const Fresh& fresh, bool is_chunk) {
   if (!head || is_other_payload(*head, fresh.frame)) return false;
   VARVE_ASSIGN(const auto stored, or_none_if_damaged(view_.get(fresh.key)));
   if (!stored) return false;
-  const Bytes whole = fresh.is_around ? Bytes::copy_of(fresh.frame, fresh.payload) : Bytes();
-  const auto same = holds_payload(fresh.key, *stored, fresh.is_around ? whole.view() : fresh.frame,
+  const Bytes whole = fresh.is_apart ? Bytes::copy_of(fresh.frame, fresh.payload) : Bytes();
+  const auto same = holds_payload(fresh.key, *stored, fresh.is_apart ? whole.view() : fresh.frame,
                                   fresh.payload, sources_of(fresh));
   const bool is_same = same && *same;
   if (is_same && is_chunk) sharing_.note(fresh.key, *stored);
@@ -92,49 +92,63 @@ Result<std::optional<CommitPlan::Base>> CommitPlan::base_at(const ChunkPos& pos)
   auto made = generate_guarded(*generator, pos);
   if (!made) return std::nullopt;
   Base base{.generator = generator->id(), .payload = *std::move(made)};
-  VARVE_ASSIGN(base.number, generator_number(base.generator));
+  VARVE_ASSIGN(const std::uint32_t number, generator_number(base.generator));
+  base.against = {.generator_number = number, .payload = base.payload};
   return base;
+}
+
+Result<bool> CommitPlan::holds_chunk(const Fresh& fresh) {
+  const FrameHints::Hint hint = FrameHints::hint_of(fresh.key, fresh.frame);
+  // Most of what is saved differs from what is there, which is remembered. Where chunks share
+  // payloads, what is there counts, too.
+  if (has_shared_ || !hints_.is_other(hint)) {
+    VARVE_ASSIGN(const bool is_there, holds(fresh, true));
+    if (is_there) return true;
+  }
+  hints_.note(hint);
+  return false;
 }
 
 Result<bool> CommitPlan::put_chunk(const SaveKey& key, const Bytes& payload, const ChunkPos& pos) {
   VARVE_ASSIGN(const std::optional<Base> base, base_at(pos));
-  const PayloadBase against{.generator_number = base ? base->number : 0,
-                            .payload = base ? base->payload.view() : ByteView()};
-  const PayloadBase* const delta_base = base ? &against : nullptr;
+  const PayloadBase* const against = base ? &base->against : nullptr;
+  if (!sharing_.wants_frames() && encoder_.leaves_as_is(payload.size())) {
+    return put_apart(key, payload, base);
+  }
   ByteWriter frame = frames_.take();
-  bool is_around = false;
+  bool is_whole = true;
   if (sharing_.wants_frames()) {
-    VARVE_TRY(encoder_.encode(key, payload, delta_base, frame));
+    VARVE_TRY(encoder_.encode(key, payload, against, frame));
   } else {
-    VARVE_ASSIGN(is_around, encoder_.encode_around(key, payload, delta_base, frame));
+    VARVE_ASSIGN(is_whole, encoder_.encode_unless_apart(key, payload, against, frame));
   }
   give_way(payload.size());
-  const FrameHints::Hint hint = FrameHints::hint_of(key, frame.view());
-  // Most of what is saved differs from what is there, which is remembered. Where chunks share
-  // payloads, what is there counts, too.
-  if (has_shared_ || !hints_.is_other(hint)) {
-    VARVE_ASSIGN(const bool is_there, holds({key, frame.view(), is_around, payload, base}, true));
-    if (is_there) {
-      frames_.give_back(std::move(frame), payload.size());
-      return false;
-    }
-  }
-  hints_.note(hint);
-  if (is_around) {
-    put_around(key, frame.view(), payload);
+  if (!is_whole) {
     frames_.give_back(std::move(frame), payload.size());
-  } else {
-    sharing_.offer(SharingPlan::OfferKind::fresh, key,
-                   frames_.share(std::move(frame), payload.size()), batch_);
+    return put_apart(key, payload, base);
   }
+  VARVE_ASSIGN(const bool is_there, holds_chunk({key, frame.view(), false, payload, base}));
+  if (is_there) {
+    frames_.give_back(std::move(frame), payload.size());
+    return false;
+  }
+  sharing_.offer(SharingPlan::OfferKind::fresh, key,
+                 frames_.share(std::move(frame), payload.size()), batch_);
   return true;
 }
 
-void CommitPlan::put_around(const SaveKey& key, ByteView head, const Bytes& payload) {
+Result<bool> CommitPlan::put_apart(const SaveKey& key, const Bytes& payload,
+                                   const std::optional<Base>& base) {
+  const HashedBytes hashed(payload);
+  const FrameStart start = encoder_.raw_start(key, hashed, base ? &base->against : nullptr);
+  give_way(payload.size());
+  VARVE_ASSIGN(const bool is_there, holds_chunk({key, start, true, payload, base}));
+  if (is_there) return false;
   // Both in one block: what a save of few chunks takes is memory in small pieces.
   const std::size_t key_size = key.view().size();
-  const Bytes both = Bytes::copy_of(key, head);
-  batch_.add({both.slice(0, key_size), BatchValue(both.slice(key_size), payload)});
+  const Bytes both = Bytes::copy_of(key, start);
+  batch_.add({both.slice(0, key_size), BatchValue(both.slice(key_size), hashed)});
+  return true;
 }
 
 Result<bool> CommitPlan::put(const SaveKey& key, const Bytes& payload, bool always) {

@@ -49,16 +49,17 @@ class CommitPlan {
   // What a chunk may be a delta against.
   struct Base {
     GeneratorId generator = {};
-    std::uint32_t number = 0;
     Bytes payload = {};
+    PayloadBase against = {};  // shows `payload`
   };
   // nullopt if there is none.
   Result<std::optional<Base>> base_at(const ChunkPos& pos);
   // Put the payload under the key unless the save has it already. False if it has.
   Result<bool> put_chunk(const SaveKey& key, const Bytes& payload, const ChunkPos& pos);
   Result<bool> put(const SaveKey& key, const Bytes& payload, bool always = false);
-  // A frame that is `head` and the payload, without a copy of that.
-  void put_around(const SaveKey& key, ByteView head, const Bytes& payload);
+  // As put_chunk() does with a payload that is stored as it is: its frame is put in two pieces,
+  // without a copy of the payload, which is gone over once for all checksums.
+  Result<bool> put_apart(const SaveKey& key, const Bytes& payload, const std::optional<Base>& base);
   // False if there was nothing.
   Result<bool> erase(const SaveKey& key);
   Result<bool> erase_chunk(const SaveKey& key);
@@ -67,7 +68,7 @@ class CommitPlan {
   struct Fresh {
     const SaveKey& key;
     ByteView frame;
-    bool is_around;  // the frame is what stands before the payload
+    bool is_apart;  // the frame is what stands before the payload
     const Bytes& payload;
     const std::optional<Base>& base;
   };
@@ -75,6 +76,9 @@ class CommitPlan {
   // Whether the save has it already. A chunk that does not have it and shared what it has is
   // released from that.
   Result<bool> holds(const Fresh& fresh, bool is_chunk);
+  // The same of a chunk, told by what is remembered of it where that is enough. What is not there
+  // is remembered as if it were: it is put next.
+  Result<bool> holds_chunk(const Fresh& fresh);
   Result<bool> holds_shared(const Fresh& fresh, const Reference& reference) const;
 
   const ReadView& view_;

@@ -44,11 +44,9 @@ void put_header(WriteBatch& batch, const SaveHeader& header) {
   SaveHeader written = header;
   // Whoever does not know of the copy would leave it behind at an older generation.
   written.features |= kFeatureHeaderCopy;
-  const Bytes payload = encode_save_header(written);
-  const SaveKey key = header_key();
-  batch.put_first(key, plain_frame(key, payload));
-  const SaveKey copy_key = header_copy_key();
-  batch.put(copy_key, plain_frame(copy_key, payload));
+  const HashedBytes payload(encode_save_header(written));
+  batch.put_first(header_key(), plain_frame(header_key(), payload));
+  batch.put(header_copy_key(), plain_frame(header_copy_key(), payload));
 }
 
 Result<FoundHeader> find_header(const ReadView& view, const SaveHeader& known) {

@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "base/byte_writer.h"
+#include "store/varve/payload_frame.h"
 #include "store/varve/payload_info.h"
 #include "store/varve/payload_sources.h"
 #include "varve/bytes.h"
@@ -62,12 +63,24 @@ class PayloadEncoder {
   // writer without room, is invalid_argument; every failure leaves in `out` what was there before.
   Status encode(ByteView key, ByteView payload, const PayloadBase* base, ByteWriter& out) const;
 
-  // The same without a copy of what is stored as it is. True: what was appended is only the
-  // beginning of the frame, and the payload is the rest of it.
-  Result<bool> encode_around(ByteView key, ByteView payload, const PayloadBase* base,
-                             ByteWriter& out) const;
+  // The same without a copy of a larger payload that is to be stored as it is. False, with nothing
+  // appended: the payload is the rest of a frame that begins with raw_start().
+  Result<bool> encode_unless_apart(ByteView key, ByteView payload, const PayloadBase* base,
+                                   ByteWriter& out) const;
+  FrameStart raw_start(ByteView key, const HashedBytes& payload,
+                       const PayloadBase* base) const noexcept;
+  // Whether encode_unless_apart() would return false without a look at the payload.
+  bool leaves_as_is(std::size_t payload_size) const noexcept {
+    return settings_.speed == SpeedClass::raw && may_be_apart(payload_size) &&
+           payload_size <= kPayloadSizeMax;
+  }
 
  private:
+  // Less is copied sooner than it is kept apart.
+  static constexpr std::size_t kApartSizeMin = 1 << 10;
+  static bool may_be_apart(std::size_t payload_size) noexcept {
+    return payload_size >= kApartSizeMin;
+  }
   class Choice;
   static Status check(ByteView payload);
   explicit PayloadEncoder(Settings settings);
@@ -105,9 +118,9 @@ bool is_other_payload(ByteView head, ByteView fresh);
 // - Payloads of different sizes differ.
 //
 // Only what was stored with other settings is decoded and compared, once. That is why there is
-// no hash of the payload in a frame: it would be a pass over all bytes, some 4 % of the time LZ4
-// takes for a large chunk, and since a hash that fits proves nothing, the bytes would have to be
-// compared in the end all the same.
+// no hash of the payload in a frame that compresses it: it would be a pass over all bytes, some 4 %
+// of the time LZ4 takes for a large chunk, and since a hash that fits proves nothing, the bytes
+// would have to be compared in the end all the same.
 //
 // A mistake can only be "no", and cost a write: where a recipe, which has 16 bits, is the same for
 // other settings, or where `stored` is damaged behind its head. An error says that `stored` could

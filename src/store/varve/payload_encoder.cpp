@@ -11,7 +11,6 @@
 #include "codec/byte_planes.h"
 #include "codec/lz4.h"
 #include "codec/sparse_delta.h"
-#include "codec/varint.h"
 #include "codec/zstd.h"
 #include "store/varve/payload.h"
 #include "store/varve/payload_frame.h"
@@ -29,11 +28,7 @@ constexpr std::uint32_t kEncoderRevision = 2;
 // Up to here everything is tried: it takes microseconds, and a sample would be no smaller.
 constexpr std::size_t kTryAllSizeMax = 4 << 10;
 
-// Less is copied sooner than it is kept apart.
-constexpr std::size_t kAroundSizeMin = 1 << 10;
-
 constexpr std::size_t kCellSizeMax = std::numeric_limits<std::uint8_t>::max();
-constexpr std::size_t kRawHeadSizeMin = 8 + 1 + 2;  // checksum, form, recipe; the size follows
 constexpr int kZstdLevelBalanced = 1;
 constexpr int kZstdLevelSmall = 9;
 
@@ -103,20 +98,11 @@ class FrameContest {
     out_.bytes(payload);
     return keep_best(key);
   }
-  // Without the payload itself.
-  Status keep_head_of_raw(ByteView key, const PayloadInfo& info, ByteView payload) {
-    out_.truncate(start_);
-    begin_frame(info, out_);
-    seal_frame_around(key, start_, payload, out_);
-    return kept();
-  }
 
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};
 
-  static std::size_t raw_size(ByteView payload) {
-    return kRawHeadSizeMin + varint_size(payload.size()) + payload.size();
-  }
+  static std::size_t raw_size(ByteView payload) { return kFrameStartSize + payload.size(); }
   Status kept() {
     VARVE_TRY(out_.status("payload"));
     is_kept_ = true;
@@ -146,7 +132,8 @@ class PayloadEncoder::Choice {
     tries_all_ = payload.size() <= kTryAllSizeMax || speed_ == SpeedClass::small;
   }
 
-  // True if the payload is stored as it is and not in `out`.
+  // False, with nothing in `out`, if the payload is to be stored as it is and that is left to the
+  // caller.
   Result<bool> run(ByteView key, bool copies_raw) {
     if (speed_ != SpeedClass::raw && !payload_.empty()) {
       const bool is_noisy = !tries_all_ && looks_like_noise(payload_);
@@ -159,11 +146,9 @@ class PayloadEncoder::Choice {
       if (!is_hopeless && !is_delta_far_smaller()) VARVE_TRY(try_whole());
     }
     const bool is_raw = contest_.is_raw_best(payload_, worthwhile_gain(speed_, payload_.size()));
-    const bool is_around = is_raw && !copies_raw && payload_.size() >= kAroundSizeMin;
-    VARVE_TRY(is_around ? contest_.keep_head_of_raw(key, plain_, payload_)
-              : is_raw  ? contest_.keep_raw(key, plain_, payload_)
-                        : contest_.keep_best(key));
-    return is_around;
+    if (is_raw && !copies_raw) return false;
+    VARVE_TRY(is_raw ? contest_.keep_raw(key, plain_, payload_) : contest_.keep_best(key));
+    return true;
   }
 
  private:
@@ -313,23 +298,15 @@ Status PayloadEncoder::encode(ByteView key, ByteView payload, const PayloadBase*
   return {};
 }
 
-Result<bool> PayloadEncoder::encode_around(ByteView key, ByteView payload, const PayloadBase* base,
-                                           ByteWriter& out) const {
+Result<bool> PayloadEncoder::encode_unless_apart(ByteView key, ByteView payload,
+                                                 const PayloadBase* base, ByteWriter& out) const {
   VARVE_TRY(check(payload));
-  if (settings_.speed != SpeedClass::raw || payload.size() < kAroundSizeMin) {
-    return Choice(*this, payload, base, out).run(key, false);
-  }
-  // Nothing is looked for. With all memory there is to take, only the writer's limit can fail it.
-  const std::size_t start = out.size();
-  out.reserve(start + kFrameHeadSizeMax);
-  begin_frame({.recipe = recipe(base), .payload_size = payload.size()}, out);
-  seal_frame_around(key, start, payload, out);
-  Status made = out.status("payload");
-  if (!made) {
-    out.truncate(start);
-    return std::move(made).error();
-  }
-  return true;
+  return Choice(*this, payload, base, out).run(key, !may_be_apart(payload.size()));
+}
+
+FrameStart PayloadEncoder::raw_start(ByteView key, const HashedBytes& payload,
+                                     const PayloadBase* base) const noexcept {
+  return raw_frame_start(key, recipe(base), payload);
 }
 
 }  // namespace varve

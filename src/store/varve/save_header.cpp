@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cassert>
+
 #include "base/byte_reader.h"
 #include "base/byte_writer.h"
 #include "base/try.h"
@@ -11,6 +13,7 @@ namespace {
 
 constexpr std::string_view kMagic = "VARVSAVE";
 constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kSize = 48;
 constexpr std::uint64_t kKnownFeatures = kFeatureSharedPayloads | kFeatureHeaderCopy;
 
 }  // namespace
@@ -23,6 +26,7 @@ bool is_same_state(SaveHeader a, SaveHeader b) noexcept {
 
 Bytes encode_save_header(const SaveHeader& header) {
   ByteWriter w;
+  w.reserve(kSize);
   w.text(kMagic);
   w.u32_le(kVersion);
   w.u32_le(header.generator_number);
@@ -30,6 +34,7 @@ Bytes encode_save_header(const SaveHeader& header) {
   w.u64_le(header.save_id);
   w.u64_le(header.generation);
   w.u64_le(header.tick);
+  assert(w.size() == kSize);
   return w.take();
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/byte_reader.h"
-#include "base/endian.h"
 #include "base/try.h"
 
 namespace varve {
@@ -45,29 +44,6 @@ Result<PlacedChunk> read_position(ByteReader& in) {
 
 }  // namespace
 
-SaveKey& SaveKey::u8(std::uint8_t value) {
-  bytes_[size_++] = std::byte{value};
-  return *this;
-}
-
-SaveKey& SaveKey::u16(std::uint16_t value) {
-  store_be<std::uint16_t>(bytes_.data() + size_, value);
-  size_ += 2;
-  return *this;
-}
-
-SaveKey& SaveKey::u32(std::uint32_t value) {
-  store_be<std::uint32_t>(bytes_.data() + size_, value);
-  size_ += 4;
-  return *this;
-}
-
-SaveKey& SaveKey::u64(std::uint64_t value) {
-  store_be<std::uint64_t>(bytes_.data() + size_, value);
-  size_ += 8;
-  return *this;
-}
-
 SaveKey& SaveKey::bytes(ByteView value) {
   std::copy(value.begin(), value.end(), bytes_.begin() + size_);
   size_ = static_cast<std::uint8_t>(size_ + value.size());
@@ -101,7 +77,10 @@ SaveKey shared_count_key(const Hash128& hash) {
 }
 
 SaveKey chunk_key(SpaceNumber space, const ChunkPos& pos) {
-  return SaveKey(KeyTag::chunk).position(space, pos);
+  // Made in place: a key is large to copy.
+  SaveKey key(KeyTag::chunk);
+  key.position(space, pos);
+  return key;
 }
 
 SaveKey chunk_prefix(KeyTag tag, SpaceNumber space, std::uint8_t coordinate_count) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/endian.h"
 #include "varve/bytes.h"
 #include "varve/checksum.h"
 #include "varve/key.h"
@@ -74,14 +75,21 @@ class SaveKey {
   Bytes copy() const { return Bytes::copy_of(view()); }
 
   explicit SaveKey(KeyTag tag) { u8(static_cast<std::uint8_t>(tag)); }
-  SaveKey& u8(std::uint8_t value);
-  SaveKey& u16(std::uint16_t value);
-  SaveKey& u32(std::uint32_t value);
-  SaveKey& u64(std::uint64_t value);
+  SaveKey& u8(std::uint8_t value) { return fixed(value); }
+  SaveKey& u16(std::uint16_t value) { return fixed(value); }
+  SaveKey& u32(std::uint32_t value) { return fixed(value); }
+  SaveKey& u64(std::uint64_t value) { return fixed(value); }
   SaveKey& bytes(ByteView value);
   SaveKey& position(SpaceNumber space, const ChunkPos& pos);
 
  private:
+  template <class T>
+  SaveKey& fixed(T value) {
+    store_be(bytes_.data() + size_, value);
+    size_ = static_cast<std::uint8_t>(size_ + sizeof value);
+    return *this;
+  }
+
   std::array<std::byte, 255> bytes_;
   std::uint8_t size_ = 0;
 };

@@ -13,6 +13,9 @@
 namespace varve {
 namespace {
 
+// Nobody compares how plain frames were made.
+constexpr std::uint16_t kNoRecipe = 0;
+
 constexpr std::uint32_t kSpaceCountMax = 65'535;
 constexpr std::uint64_t kNumberMax = 0xffff'ffff;
 
@@ -49,11 +52,14 @@ Status for_each_plain(const ReadView& view, KeyTag tag, std::size_t number_size,
 Bytes plain_frame(ByteView key, ByteView payload) {
   ByteWriter out;
   out.reserve(kFrameOverheadMax + payload.size());
-  // Nobody compares how these were made, so that they have no recipe.
-  begin_frame({.payload_size = payload.size()}, out);
+  begin_frame({.recipe = kNoRecipe, .payload_size = payload.size()}, out);
   out.bytes(payload);
   seal_frame(key, 0, out);
   return out.take();
+}
+
+BatchValue plain_frame(ByteView key, const HashedBytes& payload) {
+  return {Bytes::copy_of(raw_frame_start(key, kNoRecipe, payload)), payload};
 }
 
 Result<Bytes> read_plain_frame(ByteView key, const Bytes& frame) {

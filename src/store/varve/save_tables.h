@@ -71,6 +71,8 @@ Result<GeneratorId> decode_generator(ByteView in);
 
 // Small records of the store itself are frames like all others, stored as they are.
 Bytes plain_frame(ByteView key, ByteView payload);
+// In two pieces, of which frames of the same payload under several keys share the second.
+BatchValue plain_frame(ByteView key, const HashedBytes& payload);
 Result<Bytes> read_plain_frame(ByteView key, const Bytes& frame);
 
 }  // namespace varve

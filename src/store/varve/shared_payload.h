@@ -38,7 +38,7 @@ Result<Bytes> encode_reference(ByteView key, ByteView frame, const Hash128& hash
 // corruption for all that is not one. `is_verified`: the backend has compared its checksum.
 Result<Reference> decode_reference(ByteView key, ByteView frame, bool is_verified);
 
-// The same frame under another key.
+// The same frame, which is whole, under another key.
 Bytes sealed_for(ByteView key, ByteView frame);
 // Whether two frames hold the same bytes in the same way, whatever their keys are.
 bool are_same_but_for_key(ByteView a, ByteView b) noexcept;

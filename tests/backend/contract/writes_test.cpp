@@ -1,5 +1,6 @@
 // Puts, erasures and batches of them.
 #include <algorithm>
+#include <string>
 
 #include "backend/contract/backend_contract.h"
 
@@ -67,6 +68,29 @@ TEST_P(BackendContract, AValueInTwoPiecesIsReadInOne) {
   if (!traits().durable) return;
   reopen();
   EXPECT_EQ(contents_of(backend()), expected);
+}
+
+// Whatever a backend makes of the hash: it is read, verified and opened like any other.
+TEST_P(BackendContract, AValueWhoseBodyComesWithItsHashIsLikeAnyOther) {
+  Contents expected;
+  WriteBatch batch;
+  for (const std::size_t head_size : {0, 15, 16, 17}) {
+    for (const std::size_t body_size : {0, 1, 16, 60}) {
+      const std::string key = "in/" + std::to_string(head_size) + "-" + std::to_string(body_size);
+      const std::string head(head_size, 'h');
+      const std::string body(body_size, 'b');
+      batch.put(at(key), BatchValue(Bytes::copy_of(head), HashedBytes(Bytes::copy_of(body))));
+      expected.merge(contents({{key, head + body}}));
+    }
+  }
+  must(batch);
+  EXPECT_EQ(contents_of(backend()), expected);
+  if (!traits().durable) return;
+  reopen();
+  EXPECT_EQ(contents_of(backend()), expected);
+  const auto problems = backend().verify();
+  ASSERT_TRUE(problems.ok());
+  EXPECT_TRUE(problems->empty());
 }
 
 TEST_P(BackendContract, AnEmptyValueIsNotMissing) {

@@ -46,6 +46,28 @@ TEST(LogFormat, ASegmentIsWrittenAsThePageSays) {
             to_hex(example_of("varve_log_v1.md", "A segment with one batch")));
 }
 
+// A hash that is known is taken into the checksum where the page lets it, and nothing else changes.
+TEST(LogFormat, AValueThatComesWithAHashIsWrittenAsAnyOther) {
+  for (const std::size_t head_size : {0, 15, 16, 17}) {
+    for (const std::size_t body_size : {0, 1, 16, 240, 241, 5000}) {
+      const std::string head(head_size, 'h');
+      const std::string body(body_size, 'b');
+      const BatchValue in_two(Bytes::copy_of(head), HashedBytes(Bytes::copy_of(body)));
+      const Bytes whole = in_two.joined();
+      std::string batches[2];
+      for (const bool has_hash : {false, true}) {
+        BatchEncoder encoder;
+        encoder.add(
+            {as_byte_view("a"), has_hash ? ValuePieces(in_two) : ValuePieces(whole.view()), 1});
+        BatchHeader header{.sequence = 1, .first_sequence = 1, .chain = kHeader.salt};
+        batches[has_hash ? 1 : 0] =
+            to_hex(encoder.encode(header, kHeader.salt, kBlockSize).first(header.size));
+      }
+      EXPECT_EQ(batches[0], batches[1]) << head_size << " and " << body_size;
+    }
+  }
+}
+
 TEST(LogFormat, AControlRecordIsWrittenAsThePageSays) {
   EXPECT_EQ(to_hex(encode_control(example_control())),
             to_hex(example_of("varve_log_v1.md", "A control record")));

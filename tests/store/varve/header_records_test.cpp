@@ -100,7 +100,7 @@ void expect_worked_around(const char* what, const std::function<void(SampleDisk&
 TEST(HeaderRecords, OneIsDamagedOrMissingAndTheOtherIsUsed) {
   expect_worked_around(
       "a damaged header", [](SampleDisk& disk) { disk.flip(header_key()); },
-      "the header: payload: 60 bytes with checksum");
+      "the header: payload: 64 bytes with checksum");
   expect_worked_around(
       "a header cut short",
       [](SampleDisk& disk) { disk.put(header_key(), disk.get(header_key()).slice(0, 5)); },
@@ -168,8 +168,8 @@ TEST(HeaderRecords, WithoutEitherTheErrorSaysWhatIsLostAndWhatToDo) {
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code(), ErrorCode::corruption);
     const std::string message = opened.error().message();
-    for (const char* part : {"sample: ", "the header: payload: 60 bytes", "(key 01)",
-                             is_missing ? "its copy is missing" : "its copy: payload: 60 bytes",
+    for (const char* part : {"sample: ", "the header: payload: 64 bytes", "(key 01)",
+                             is_missing ? "its copy is missing" : "its copy: payload: 64 bytes",
                              "(key f1)", "bring back a backup"}) {
       EXPECT_NE(message.find(part), std::string::npos) << message;
     }
@@ -254,7 +254,7 @@ TEST(HeaderRecords, OneIsTheFirstOfABatchAndTheOtherTheLast) {
   EXPECT_EQ(batch.changes()[2].key.text(), "b");
   EXPECT_FALSE(batch.changes()[2].value);
   EXPECT_EQ(batch.changes()[3].key.text(), as_text(header_copy_key().view()));
-  EXPECT_EQ(batch.size(), 2u + 1u + 2u * (1u + 60u));
+  EXPECT_EQ(batch.size(), 2u + 1u + 2u * (1u + 64u));
 }
 
 // --- On a disk -----------------------------------------------------------------------

@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "backend/log/log_format.h"
 #include "sample_bytes.h"
 #include "sample_payloads.h"
 #include "store/varve/payload_frame.h"
@@ -39,19 +40,22 @@ RC_GTEST_PROP(Payload, ComesBackInEverySpeedClassAndForm, ()) {
   }
 }
 
+// Else the log would go over each payload once more.
+static_assert(kFrameStartSize == log::kValueStartSize);
+
 TEST(Payload, WhatIsStoredAsItIsIsReadWithoutACopy) {
   const Bytes payload = noise(5000);
   const Bytes frame = encoded(encoder(SpeedClass::fast), payload);
-  EXPECT_EQ(frame.size(), payload.size() + 13);
+  EXPECT_EQ(frame.size(), payload.size() + kFrameStartSize);
   const auto out = decode_payload(kKey, frame, {});
   ASSERT_TRUE(out.ok());
   EXPECT_EQ(*out, payload);
-  EXPECT_EQ(out->data(), frame.data() + 13);
+  EXPECT_EQ(out->data(), frame.data() + kFrameStartSize);
   EXPECT_EQ(frame.owner_count(), 2);
 }
 
-// Made around the payload, a frame is the same bytes.
-TEST(Payload, MadeAroundWhatIsStoredAsItIsIsTheSameFrame) {
+// In two pieces, a frame is the same bytes.
+TEST(Payload, ApartFromWhatIsStoredAsItIsAFrameIsTheSame) {
   const Bytes base = noise(5000);
   const PayloadBase delta_base{.generator_number = kHillsNumber, .payload = base};
   for (const SpeedClass speed : kAllSpeeds) {
@@ -62,14 +66,17 @@ TEST(Payload, MadeAroundWhatIsStoredAsItIsIsTheSameFrame) {
           const Bytes whole = encoded(with, payload, has_base ? &base : nullptr);
           ByteWriter out;
           out.text("before");
-          const auto is_around =
-              with.encode_around(kKey, payload, has_base ? &delta_base : nullptr, out);
-          ASSERT_TRUE(is_around.ok());
+          const PayloadBase* const against = has_base ? &delta_base : nullptr;
+          const auto is_whole = with.encode_unless_apart(kKey, payload, against, out);
+          ASSERT_TRUE(is_whole.ok());
           const bool is_raw = info_of(whole).transform == PayloadTransform::none &&
                               info_of(whole).compression == PayloadCompression::none;
-          EXPECT_EQ(*is_around, is_raw && size >= 1024) << size;
-          if (*is_around) {
-            EXPECT_LE(out.size(), 6 + kFrameOverheadMax) << "there is nothing of the payload";
+          EXPECT_EQ(*is_whole, !is_raw || size < 1024) << size;
+          EXPECT_EQ(with.leaves_as_is(size), speed == SpeedClass::raw && size >= 1024);
+          EXPECT_FALSE(with.leaves_as_is(size) && *is_whole) << "nothing is looked for";
+          if (!*is_whole) {
+            EXPECT_EQ(out.size(), 6u) << "there is nothing of it";
+            out.bytes(with.raw_start(kKey, HashedBytes(payload), against));
             out.bytes(payload);
           }
           EXPECT_EQ(Bytes::copy_of(out.view().subspan(6)), whole);
@@ -82,7 +89,7 @@ TEST(Payload, MadeAroundWhatIsStoredAsItIsIsTheSameFrame) {
 TEST(Payload, AnEmptyPayloadIsAValue) {
   for (const SpeedClass speed : kAllSpeeds) {
     const Bytes frame = encoded(encoder(speed, 4, true), {});
-    EXPECT_EQ(frame.size(), 12u);
+    EXPECT_EQ(frame.size(), kFrameStartSize);
     EXPECT_EQ(decoded(frame, {}), "");
   }
 }
