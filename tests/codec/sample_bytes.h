@@ -35,10 +35,10 @@ inline Bytes small_sample() {
 
 inline Bytes zeros(std::size_t size) { return Bytes::copy_of(std::string(size, '\0')); }
 
-// Noise that no compressor gets smaller, the same on every run.
-inline Bytes noise(std::size_t size) {
+// Noise that no compressor gets smaller, the same on every run for one seed.
+inline Bytes noise(std::size_t size, std::uint64_t seed = 0) {
   std::string text;
-  std::uint64_t state = 0x9e3779b97f4a7c15;
+  std::uint64_t state = 0x9e3779b97f4a7c15 + seed;
   while (text.size() < size) {
     state ^= state << 13;
     state ^= state >> 7;
