@@ -4,10 +4,27 @@
 
 #ifdef __linux__
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <optional>
 #include <thread>
+
+#ifdef __linux__
+namespace {
+thread_local int yield_count = 0;
+}
+
+// The library's own calls come here: nothing else shows that a thread has offered its core.
+extern "C" int sched_yield() noexcept {
+  ++yield_count;
+  return static_cast<int>(syscall(SYS_sched_yield));
+}
+#endif
 
 namespace varve {
 namespace {
@@ -70,6 +87,47 @@ TEST(ThreadRank, WhoStandsBehindWritesInPieces) {
   }).join();
   EXPECT_GT(piece, 0u);
   EXPECT_LE(piece, std::size_t{1} << 20);
+}
+
+constexpr std::size_t kPiece = std::size_t{64} << 10;
+
+// How often a thread gave way in so many pieces of work.
+int ways_given(bool is_behind, int piece_count, const std::atomic<int>* waiter_count) {
+  int count = 0;
+  std::thread([&] {
+    if (is_behind) put_this_thread_behind(nice_level_of_this_thread(), 1);
+    std::optional<GivesWayUnlessWaitedFor> polite;
+    if (waiter_count != nullptr) polite.emplace(*waiter_count);
+    for (int i = 0; i < piece_count; ++i) give_way(kPiece);
+    count = yield_count;
+  }).join();
+  return count;
+}
+
+TEST(ThreadRank, WhoStandsBehindGivesWayBetweenPiecesOfWork) {
+  EXPECT_EQ(ways_given(true, 1, nullptr), 1);
+  EXPECT_GT(ways_given(true, 1000, nullptr), 1);
+}
+
+TEST(ThreadRank, LessThanAPieceIsNoReasonToGiveWay) {
+  int early_count = 0;
+  std::thread([&] {
+    put_this_thread_behind(nice_level_of_this_thread(), 1);
+    give_way(kPiece / 2);
+    early_count = yield_count;
+    give_way(kPiece / 2);
+    EXPECT_EQ(yield_count, 1) << "two halves are one";
+  }).join();
+  EXPECT_EQ(early_count, 0);
+}
+
+TEST(ThreadRank, WhoStandsWithTheGameGivesNoWay) { EXPECT_EQ(ways_given(false, 1000, nullptr), 0); }
+
+TEST(ThreadRank, NobodyGivesWayWhileSomebodyWaitsForTheWork) {
+  std::atomic<int> waiter_count = 1;
+  EXPECT_EQ(ways_given(true, 1000, &waiter_count), 0);
+  waiter_count = 0;
+  EXPECT_GT(ways_given(true, 1000, &waiter_count), 0);
 }
 
 #else
