@@ -1,6 +1,7 @@
 #include "store/varve/frame_hints.h"
 
 #include <atomic>
+#include <memory>
 
 #include "base/endian.h"
 #include "store/varve/payload_frame.h"
@@ -10,14 +11,18 @@ namespace varve {
 namespace {
 
 // 256 KiB, of which pages are taken as they are used.
-constexpr std::size_t kSlotCount = std::size_t{1} << 15;
+constexpr std::size_t kSetCount = std::size_t{1} << 12;
 
-// A slot is 16 bits of the key's hash, the recipe of the frame and half of its checksum. 0: nothing
-// is known.
+// A slot is 16 bits of the key's hash, the recipe of the frame and half of its checksum. 0: it is
+// free.
 constexpr int kTagShift = 48;
 constexpr int kRecipeShift = 32;
 
 std::uint64_t tag_of(std::uint64_t entry) { return entry >> kTagShift; }
+
+std::uint64_t load(const std::uint64_t& slot) {
+  return std::atomic_ref(const_cast<std::uint64_t&>(slot)).load(std::memory_order_relaxed);
+}
 
 }  // namespace
 
@@ -32,32 +37,58 @@ FrameHints::Hint FrameHints::hint_of(ByteView key, ByteView frame) noexcept {
 
 // calloc, since it leaves large memory to the system, which has it zeroed and untouched.
 FrameHints::FrameHints(bool used) noexcept
-    : slots_(used ? static_cast<std::uint64_t*>(std::calloc(kSlotCount, sizeof(std::uint64_t)))
-                  : nullptr) {}
+    : memory_(used ? std::calloc(kSetCount + 1, sizeof(Set)) : nullptr) {
+  void* begin = memory_.get();
+  std::size_t size = (kSetCount + 1) * sizeof(Set);
+  if (begin != nullptr) {
+    sets_ = static_cast<Set*>(std::align(alignof(Set), kSetCount * sizeof(Set), begin, size));
+  }
+}
 
-std::uint64_t* FrameHints::slot_of(const Hint& hint) const noexcept {
-  return &slots_[hint.key_hash % kSlotCount];
+FrameHints::Set& FrameHints::set_of(const Hint& hint) const noexcept {
+  return sets_[hint.key_hash % kSetCount];
+}
+
+std::uint64_t* FrameHints::find(const Hint& hint) const noexcept {
+  for (std::uint64_t& slot : set_of(hint).slots) {
+    const std::uint64_t known = load(slot);
+    if (known != 0 && tag_of(known) == tag_of(hint.key_hash)) return &slot;
+  }
+  return nullptr;
+}
+
+std::uint64_t& FrameHints::place_for(const Hint& hint) const noexcept {
+  Set& set = set_of(hint);
+  for (std::uint64_t& slot : set.slots) {
+    if (load(slot) == 0) return slot;
+  }
+  // Any of them: which one is needed least would have to be remembered, too.
+  return set.slots[(hint.key_hash / kSetCount) % set.slots.size()];
 }
 
 void FrameHints::note(const Hint& fresh) noexcept {
-  if (slots_ == nullptr) return;
-  std::atomic_ref(*slot_of(fresh)).store(fresh.entry, std::memory_order_relaxed);
+  if (sets_ == nullptr) return;
+  std::uint64_t* slot = find(fresh);
+  if (slot == nullptr && fresh.entry == 0) return;
+  if (slot == nullptr) slot = &place_for(fresh);
+  std::atomic_ref(*slot).store(fresh.entry, std::memory_order_relaxed);
 }
 
 void FrameHints::note_read(const Hint& read) noexcept {
-  if (slots_ == nullptr) return;
-  const std::atomic_ref slot(*slot_of(read));
-  std::uint64_t known = slot.load(std::memory_order_relaxed);
-  if (known != 0 && tag_of(known) == tag_of(read.key_hash)) return;
+  if (sets_ == nullptr || read.entry == 0 || find(read) != nullptr) return;
+  std::uint64_t& slot = place_for(read);
+  std::uint64_t known = load(slot);
   // If a commit comes in between, its entry stays.
-  (void)slot.compare_exchange_strong(known, read.entry, std::memory_order_relaxed);
+  (void)std::atomic_ref(slot).compare_exchange_strong(known, read.entry, std::memory_order_relaxed);
 }
 
 bool FrameHints::is_other(const Hint& fresh) const noexcept {
-  if (slots_ == nullptr || fresh.entry == 0) return false;
-  const std::uint64_t known = std::atomic_ref(*slot_of(fresh)).load(std::memory_order_relaxed);
+  if (sets_ == nullptr || fresh.entry == 0) return false;
+  const std::uint64_t* const slot = find(fresh);
+  if (slot == nullptr) return false;
+  const std::uint64_t known = load(*slot);
   // Frames made by different recipes may hold the same.
-  return known != 0 && known != fresh.entry && known >> kRecipeShift == fresh.entry >> kRecipeShift;
+  return known != fresh.entry && known >> kRecipeShift == fresh.entry >> kRecipeShift;
 }
 
 }  // namespace varve

@@ -3,14 +3,17 @@
 // A commit writes nothing for a chunk that is saved unchanged. To tell that, it looks at the first
 // bytes of the frame that is stored: a read from the disk's cache for each chunk, most of which
 // have changed. What was read or written lately is remembered here in eight bytes a chunk, and
-// those that differ from it need no look.
+// those that differ from it need no look. A key has the choice of eight places, in one line of the
+// processor's cache: with one place a key, a fourth of 10,000 chunks had none.
 //
-// It is a hint. "Other" may be wrong, after a commit that failed or by an accident of hashes, and
-// then the same bytes are written once more. Nothing else ever follows from it.
+// It is a hint. "Other" may be wrong, after a commit that failed, after a read beside a commit or
+// by an accident of hashes, and then the same bytes are written once more. Nothing else ever
+// follows from it.
 //
 // Thread safety: any thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -39,12 +42,21 @@ class FrameHints {
   bool is_other(const Hint& fresh) const noexcept;
 
  private:
-  struct Free {
-    void operator()(std::uint64_t* memory) const noexcept { std::free(memory); }
+  struct alignas(64) Set {
+    std::array<std::uint64_t, 8> slots;
   };
-  std::uint64_t* slot_of(const Hint& hint) const noexcept;
+  struct Free {
+    void operator()(void* memory) const noexcept { std::free(memory); }
+  };
 
-  std::unique_ptr<std::uint64_t[], Free> slots_;
+  Set& set_of(const Hint& hint) const noexcept;
+  // What is remembered of its key. Null if nothing is.
+  std::uint64_t* find(const Hint& hint) const noexcept;
+  // Where that goes if nothing is.
+  std::uint64_t& place_for(const Hint& hint) const noexcept;
+
+  std::unique_ptr<void, Free> memory_;
+  Set* sets_ = nullptr;  // in it, or null if nothing is remembered
 };
 
 }  // namespace varve

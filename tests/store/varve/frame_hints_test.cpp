@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "store/varve/payload.h"
 #include "varve/checksum.h"
@@ -47,20 +50,65 @@ TEST(FrameHints, SayNothingOfFramesThatWereMadeInAnotherWay) {
   EXPECT_FALSE(hints.is_other(hint_of("earth", SpeedClass::fast)));
 }
 
-TEST(FrameHints, SayNothingOfAKeyThatCameIntoTheSamePlace) {
-  FrameHints hints(true);
-  hints.note(hint_of("stone"));
-  // Slots are the low bits of the key's hash; one of these has the same and another tag.
-  constexpr std::uint64_t kSlotMask = (1 << 15) - 1;
-  std::string other;
-  for (int i = 0;; ++i) {
-    other = "other " + std::to_string(i);
-    if ((xxh3(as_byte_view(other)) & kSlotMask) == (xxh3(kKey) & kSlotMask)) break;
+// The same set, which is the low bits of the key's hash, and other tags, which are the high ones.
+std::vector<std::string> keys_beside(std::size_t count) {
+  constexpr std::uint64_t kSetMask = (1 << 12) - 1;
+  std::set<std::uint64_t> tags = {xxh3(kKey) >> 48};
+  std::vector<std::string> keys;
+  for (int i = 0; keys.size() < count; ++i) {
+    const std::string key = "other " + std::to_string(i);
+    const std::uint64_t hash = xxh3(as_byte_view(key));
+    if ((hash & kSetMask) == (xxh3(kKey) & kSetMask) && tags.insert(hash >> 48).second)
+      keys.push_back(key);
   }
-  const ByteView key = as_byte_view(other);
-  EXPECT_FALSE(hints.is_other(hint_of("earth", SpeedClass::raw, key)));
-  hints.note(hint_of("earth", SpeedClass::raw, key));
-  EXPECT_FALSE(hints.is_other(hint_of("earth"))) << "the first one is forgotten";
+  return keys;
+}
+
+TEST(FrameHints, RememberEightKeysThatBelongInOnePlace) {
+  FrameHints hints(true);
+  std::vector<std::string> keys = keys_beside(7);
+  keys.emplace_back(as_text(kKey));
+  for (const std::string& key : keys) {
+    const ByteView view = as_byte_view(key);
+    EXPECT_FALSE(hints.is_other(hint_of("earth", SpeedClass::raw, view))) << "nobody knows";
+    hints.note(hint_of("stone", SpeedClass::raw, view));
+  }
+  for (const std::string& key : keys) {
+    const ByteView view = as_byte_view(key);
+    EXPECT_TRUE(hints.is_other(hint_of("earth", SpeedClass::raw, view))) << key;
+    EXPECT_FALSE(hints.is_other(hint_of("stone", SpeedClass::raw, view))) << key;
+  }
+}
+
+TEST(FrameHints, ForgetOneKeyForTheNinth) {
+  for (const bool is_read : {false, true}) {
+    FrameHints hints(true);
+    std::vector<std::string> keys = keys_beside(9);
+    for (const std::string& key : keys) {
+      const FrameHints::Hint hint = hint_of("stone", SpeedClass::raw, as_byte_view(key));
+      is_read ? hints.note_read(hint) : hints.note(hint);
+    }
+    std::vector<bool> known;
+    for (const std::string& key : keys)
+      known.push_back(hints.is_other(hint_of("earth", SpeedClass::raw, as_byte_view(key))));
+    EXPECT_EQ(std::count(known.begin(), known.end(), true), 8);
+    EXPECT_TRUE(known.back()) << "the newest stays";
+  }
+}
+
+// A frame that is noted again takes no second place.
+TEST(FrameHints, KeepOnePlaceForAKey) {
+  FrameHints hints(true);
+  const std::vector<std::string> keys = keys_beside(7);
+  for (const std::string& key : keys)
+    hints.note(hint_of("stone", SpeedClass::raw, as_byte_view(key)));
+  for (int i = 0; i < 20; ++i) {
+    hints.note(hint_of("stone " + std::to_string(i)));
+    hints.note_read(hint_of("stone"));
+  }
+  EXPECT_FALSE(hints.is_other(hint_of("stone 19")));
+  for (const std::string& key : keys)
+    EXPECT_TRUE(hints.is_other(hint_of("earth", SpeedClass::raw, as_byte_view(key)))) << key;
 }
 
 TEST(FrameHints, ThatAreNotUsedKnowNothing) {
@@ -69,7 +117,7 @@ TEST(FrameHints, ThatAreNotUsedKnowNothing) {
   EXPECT_FALSE(hints.is_other(hint_of("earth")));
 }
 
-// What is too short to be a frame is not remembered, and takes the place of what was.
+// What is too short to be a frame is not remembered, and what was is not true any more.
 TEST(FrameHints, ForgetAFrameThatIsNone) {
   FrameHints hints(true);
   hints.note(hint_of("stone"));
