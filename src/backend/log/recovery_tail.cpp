@@ -7,13 +7,36 @@
 
 namespace varve::log {
 
+namespace {
+
+// The last change of each key of a batch, once somebody asks.
+class LastChanges {
+ public:
+  explicit LastChanges(const std::vector<DirectoryEntry>& entries) : entries_(entries) {}
+
+  bool has(const DirectoryEntry& entry) {
+    if (last_.empty())
+      for (const DirectoryEntry& each : entries_) last_[as_text(each.key)] = &each;
+    return last_[as_text(entry.key)] == &entry;
+  }
+
+ private:
+  const std::vector<DirectoryEntry>& entries_;
+  std::unordered_map<std::string_view, const DirectoryEntry*> last_;
+};
+
+}  // namespace
+
 void Recovery::apply(const SegmentRef& segment, const Batch& batch) {
+  LastChanges last_changes(batch.entries);
   for (const DirectoryEntry& entry : batch.entries) {
     if (entry.erases) segment->erasure_size += erasure_cost(entry);
     if (is_rebuilding_ && !moved_versions_.empty()) {
       const auto moved = moved_versions_.find(std::string(as_text(entry.key)));
       if (moved != moved_versions_.end() && moved->second >= entry.version) {
-        const bool is_same = moved->second == entry.version && !entry.erases;
+        // What was moved is what the batch left of the key: one it had put before is none.
+        const bool is_same =
+            moved->second == entry.version && !entry.erases && last_changes.has(entry);
         if (!is_same || !is_whole(*segment, entry)) continue;
       }
     }

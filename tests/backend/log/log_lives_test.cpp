@@ -27,10 +27,12 @@ class Lives {
 
   // In one life of so many the checkpoint is lost before it begins; 0: in none.
   std::uint64_t forgets_every = 0;
+  bool stutters = false;
   LogEvents events;
 
   void live() {
     LogSubject subject(options_);
+    subject.set_stuttering(stutters);
     subject.set_forgetful(forgets_every != 0 && random_() % forgets_every == 0);
     // Another program has other salts.
     options_.seed = random_() | 1;
@@ -81,11 +83,13 @@ class Lives {
 constexpr std::uint64_t kSeedCount = 60;
 constexpr int kLifeCount = 40;
 
-void live(std::string_view what, const log::LogOptions& options, std::uint64_t forgets_every) {
+void live(std::string_view what, const log::LogOptions& options, std::uint64_t forgets_every,
+          bool stutters = false) {
   LogEvents events;
   for (std::uint64_t seed = 1; seed <= kSeedCount; ++seed) {
     Lives lives(options, seed);
     lives.forgets_every = forgets_every;
+    lives.stutters = stutters;
     for (int i = 0; i < kLifeCount; ++i) {
       lives.live();
       ASSERT_FALSE(testing::Test::HasFatalFailure()) << what << ", seed " << seed << ", life " << i;
@@ -114,6 +118,13 @@ TEST(LogLives, WithFewCheckpoints) { live("few checkpoints", rare_checkpoints(),
 TEST(LogLives, WithCheckpointsThatAreLost) {
   live("lost checkpoints", small_log_options(), 2);
   live("few and lost checkpoints", rare_checkpoints(), 3);
+}
+
+// Of two changes of one key in one batch the last one counts, wherever copies of them went.
+TEST(LogLives, WithBatchesThatChangeEachRecordTwice) {
+  live("twice", small_log_options(), 0, true);
+  live("twice, lost checkpoints", small_log_options(), 2, true);
+  live("twice, few and lost checkpoints", rare_checkpoints(), 3, true);
 }
 
 TEST(LogLives, WithBatchesThatAreNotSynced) {

@@ -48,8 +48,9 @@ struct Held {
 
 class LogSession final : public crash::Session {
  public:
-  LogSession(Vfs& vfs, const log::LogOptions& options, std::unique_ptr<Backend> backend)
-      : vfs_(vfs), options_(options), backend_(std::move(backend)) {}
+  LogSession(Vfs& vfs, const log::LogOptions& options, bool stutters,
+             std::unique_ptr<Backend> backend)
+      : vfs_(vfs), options_(options), stutters_(stutters), backend_(std::move(backend)) {}
 
   Status apply(const crash::Step& step) override {
     VARVE_TRY(do_upkeep(step.upkeep));
@@ -94,6 +95,7 @@ class LogSession final : public crash::Session {
   Status write(const crash::Step& step) {
     WriteBatch batch;
     for (const auto& [key, value] : step.changes) {
+      if (stutters_) batch.put(as_byte_view(key), Bytes::copy_of("not " + key));
       if (value) {
         batch.put(as_byte_view(key), *value);
       } else {
@@ -115,6 +117,7 @@ class LogSession final : public crash::Session {
 
   Vfs& vfs_;
   const log::LogOptions& options_;
+  const bool stutters_;
   std::unique_ptr<Backend> backend_;
   Held<ReadView> snapshot_;
   Held<Backend> reader_;
@@ -130,7 +133,7 @@ Result<std::unique_ptr<crash::Session>> LogSubject::open(Vfs& vfs) {
   const BackendReport report = backend->open_report();
   if (!report.problems.empty())
     return report.problems.front().with_context("a problem is reported");
-  return std::make_unique<LogSession>(vfs, options_, std::move(backend));
+  return std::make_unique<LogSession>(vfs, options_, stutters_, std::move(backend));
 }
 
 }  // namespace varve::test

@@ -16,12 +16,15 @@ class LogSubject final : public crash::Subject {
   Result<std::unique_ptr<crash::Session>> open(Vfs& vfs) override;
   // The checkpoint is deleted before each open, so that everything comes from the segments.
   void set_forgetful(bool forgetful) { is_forgetful_ = forgetful; }
+  // Every record a batch changes is changed to something else before, in the same batch.
+  void set_stuttering(bool stutters) { stutters_ = stutters; }
   // The disks, which must be simulated ones, have no holes.
   void set_holes(bool has_holes) { has_holes_ = has_holes; }
 
  private:
   log::LogOptions options_;
   bool is_forgetful_ = false;
+  bool stutters_ = false;
   bool has_holes_ = true;
 };
 
