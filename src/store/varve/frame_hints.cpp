@@ -78,7 +78,9 @@ void FrameHints::note_read(const Hint& read) noexcept {
   if (sets_ == nullptr || read.entry == 0 || find(read) != nullptr) return;
   std::uint64_t& slot = place_for(read);
   std::uint64_t known = load(slot);
-  // If a commit comes in between, its entry stays.
+  // A commit may have come to the same place since, and its entry stays. If it came to another one,
+  // this one is found behind it at most, and costs a write of the same bytes at worst.
+  if (known != 0 && tag_of(known) == tag_of(read.key_hash)) return;
   (void)std::atomic_ref(slot).compare_exchange_strong(known, read.entry, std::memory_order_relaxed);
 }
 

@@ -26,6 +26,8 @@ class FrameHints {
  public:
   // One that is not `used` remembers nothing. So does one there is no memory for.
   explicit FrameHints(bool used) noexcept;
+  FrameHints(const FrameHints&) = delete;
+  FrameHints& operator=(const FrameHints&) = delete;
 
   // What is remembered of a frame under a key.
   struct Hint {

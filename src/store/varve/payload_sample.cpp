@@ -43,7 +43,7 @@ bool has_different(ByteView payload, unsigned least) noexcept {
     }
   };
   look(0, kFirstCount);
-  // Most payloads cannot come to so many any more.
+  // Most payloads cannot come to as many as 48 of 64 any more.
   if (count_seen() + (kLookCount - kFirstCount) < least) return false;
   look(kFirstCount, kLookCount);
   return count_seen() >= least;

@@ -54,8 +54,8 @@ TEST(PayloadSample, TellsNoiseAsACountOfEachByteDoes) {
   EXPECT_LT(noisy_count, checked_count * 19 / 20);
 }
 
-// All values there are, which is the most that is counted.
-TEST(PayloadSample, EveryValueOnceIsNoise) {
+// The most that is counted.
+TEST(PayloadSample, AllValuesThereAreAreNoise) {
   std::string payload;
   for (int i = 0; i < 512; ++i) payload.push_back(static_cast<char>(i));
   EXPECT_TRUE(looks_like_noise(as_byte_view(payload)));
