@@ -10,6 +10,7 @@
 #include "tool/arguments.h"
 #include "tool/progress_bar.h"
 #include "tool/saves.h"
+#include "varve/journal.h"
 
 namespace varve::tool {
 namespace {
@@ -44,6 +45,18 @@ Result<BackupReport> back_up(const Request& request, Streams& streams, bool& has
   const Status closed = (*source)->close();
   if (report && !closed) return closed.error();
   return report;
+}
+
+// What its journal knows is brought back when the save is opened with it, whatever was restored.
+void say_if_journal(const Request& request, Streams& streams) {
+  const auto restored = look_at(request.to);
+  if (!restored) return;
+  const auto link = (*restored)->read_global(kJournalGlobal);
+  if (!link || !*link) return;
+  say(streams, fmt::format("{} has a journal, and when it is opened with that it goes on where the "
+                           "journal ends, not at the backup; to stay at the backup move {}.journal "
+                           "away first, to undo single things use `varve rollback`",
+                           request.to, request.to));
 }
 
 void print_text(const Request& request, const BackupReport& report, Streams& streams) {
@@ -98,6 +111,7 @@ int run_backup(Args args, Streams& streams) {
   bool has_damage = false;
   const auto report = back_up(request, streams, has_damage);
   if (!report) return could_not(streams, report.error());
+  if (request.restore) say_if_journal(request, streams);
   if (request.json) {
     streams.out << to_json(request, *report).dump(2, ' ', false, Json::error_handler_t::replace)
                 << '\n';

@@ -103,7 +103,7 @@ int run_compact(Args args, Streams& streams) {
 
   const auto store = open_with(save, choices);
   if (!store) return could_not(streams, store.error());
-  (void)say_damage(streams, save, (*store)->open_report());
+  const bool is_damaged = say_damage(streams, save, (*store)->open_report());
   Progress progress;
   Result<CompactReport> report = CompactReport{};
   {
@@ -122,7 +122,7 @@ int run_compact(Args args, Streams& streams) {
   } else {
     streams.out << fmt::format("{} bytes, {} before\n", report->size_after, report->size_before);
   }
-  return kDone;
+  return is_damaged ? kProblems : kDone;
 }
 
 }  // namespace varve::tool

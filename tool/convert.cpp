@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -78,6 +79,16 @@ Status compare(const Format& format, const std::string& path, const RecordCopy& 
   return same ? closed : same;
 }
 
+// Whatever links lead there. Names that are no paths lie in nothing.
+bool lies_in(const std::string& path, const std::string& folder) {
+  std::error_code failed;
+  const auto inner = std::filesystem::weakly_canonical(path, failed);
+  if (failed) return false;
+  const auto outer = std::filesystem::canonical(folder, failed);
+  if (failed) return false;
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
 Result<Outcome> convert(const Conversion& conversion, const Format& format, Streams& streams) {
   if (Status free = is_free(conversion.target); !free) return free.error();
   const auto source = look_at(conversion.source);
@@ -91,6 +102,10 @@ Result<Outcome> convert(const Conversion& conversion, const Format& format, Stre
     return invalid_argument(fmt::format(
         "{} is what an interrupted convert to {} left, and would be removed; choose another DST",
         conversion.source, conversion.target));
+  }
+  if (lies_in(conversion.target, conversion.source)) {
+    return invalid_argument(fmt::format("{} lies in {} and would go with it; choose another DST",
+                                        conversion.target, conversion.source));
   }
   if (Status removed = format.remove(unfinished); !removed) return removed.error();
   auto target = format.create(unfinished);

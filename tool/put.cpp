@@ -122,8 +122,9 @@ int put(const Request& request, Streams& streams) {
   if (!is_absent) {
     auto store = open_existing(request, **format);
     if (!store) return could_not(streams, store.error());
-    (void)say_damage(streams, request.save, (*store)->open_report());
-    return finish_put(**store, request, streams);
+    const bool is_damaged = say_damage(streams, request.save, (*store)->open_report());
+    const int code = finish_put(**store, request, streams);
+    return code == kDone && is_damaged ? kProblems : code;
   }
   // Under another name until the record is in it: one that is refused leaves nothing behind.
   const std::string unfinished = request.save + ".unfinished-put";

@@ -65,7 +65,7 @@ int run_rm(Args args, Streams& streams) {
 
   const auto store = open_store(save);
   if (!store) return could_not(streams, store.error());
-  (void)say_damage(streams, save, (*store)->open_report());
+  const bool is_damaged = say_damage(streams, save, (*store)->open_report());
   std::vector<RecordKey> absent;
   Status done = erase(**store, *keys, absent, streams);
   const Status closed = (*store)->close();
@@ -73,7 +73,7 @@ int run_rm(Args args, Streams& streams) {
   if (!done) return could_not(streams, done.error().with_context(save));
   for (const RecordKey& key : absent)
     say(streams, fmt::format("{} has no {}", save, to_string(key)));
-  return absent.empty() ? kDone : kProblems;
+  return absent.empty() && !is_damaged ? kDone : kProblems;
 }
 
 }  // namespace varve::tool

@@ -14,8 +14,10 @@
 // Damage is never handed on. A record that is damaged in the save and of which the backup holds the
 // same version costs nothing: the backup keeps its good copy. One that would have to be copied
 // makes the whole call fail with `corruption`, which names such records, and leaves the target as
-// it was: whatever replaced it would hold less. World::save_to() and `varve convert --lossy` copy
-// what can still be read of such a save.
+// it was: whatever replaced it would hold less. So does a save that lost a part of itself, as its
+// opening found or a file in it tells that was damaged and set aside (log/*.log.damaged): what is
+// lost looks like what was erased. World::save_to() and `varve convert --lossy` copy what can still
+// be read of such saves.
 //
 // Nothing here throws.
 #pragma once
@@ -50,12 +52,12 @@ struct BackupOptions {
 // and blocks it; the source goes on being read and committed to, and must not be closed meanwhile.
 // Space that is freed in it is not reused until this is done.
 //
-// Where nothing is at the target, it is written whole. Where a backup of the same save is, of this
-// generation or an older one, it becomes this one: in one atomic step if what changed is 64 MiB at
-// the most, else by a new copy that takes its place. On file systems that cannot swap two names
-// there is a moment in which the old backup is called TARGET.replaced-backup and nothing is at
-// the target; if a crash hits it, the next call puts it back. A target that holds
-// the same already gets nothing new.
+// Where nothing is at the target, it is written whole. A link to a folder is followed. Where a
+// backup of the same save is, of this generation or an older one, it becomes this one: in one
+// atomic step if what changed is 64 MiB at the most, else by a new copy that takes its place. On
+// file systems that cannot swap two names there is a moment in which the old backup is called
+// TARGET.replaced-backup and nothing is at the target; if a crash hits it, the next call puts it
+// back. A target that holds the same already gets nothing new.
 //
 // Refused, with nothing changed: invalid_argument for a target that is no varve save, a backup of
 // another save, a newer generation, or the source itself; busy if somebody has it open to write;
@@ -63,9 +65,10 @@ struct BackupOptions {
 Result<BackupReport> back_up(const Store& source, std::string_view target,
                              const BackupOptions& options, Progress& progress);
 
-// Makes the save at `save` what the backup at `backup` holds; the backup is not changed. The
-// save must be closed: busy otherwise. A save that is there is kept as SAVE.before-restore, and the
-// call is refused if that name is taken too.
+// Makes the save at `save` what the backup at `backup` holds; the backup is not changed, and may be
+// one of those beside the save, which all stay. The save must be closed: busy otherwise. A save
+// that is there is kept as SAVE.before-restore, and the call is refused if that name is taken too.
+// A journal of the save knows what came after the backup: varve/journal.h says what to do with it.
 //
 // The copy is made at SAVE.unfinished-restore, from values that are each compared with their
 // checksum, before anything is renamed. A crash leaves the old save or the restored one at `save`,

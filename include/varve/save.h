@@ -13,7 +13,8 @@
 namespace varve {
 
 // What a save did. Records it could not encode are not in it: they stay dirty, the
-// rest was saved, and `problems` names them.
+// rest was saved, and `problems` names them; and the path of a backup that could not be kept beside
+// the save, which was made all the same.
 struct SaveReport {
   std::uint64_t generation = 0;  // of the save afterwards
   std::uint64_t tick = 0;

@@ -22,8 +22,8 @@ class World;
 struct AutosaveConfig {
   bool enabled = true;
   double interval_s = 300;
-  // How many older saves are kept beside the newest one. Each opens by itself. A format
-  // that keeps none takes only 0.
+  // How many older saves are kept beside the newest one. Each opens by itself; more than that are
+  // removed. A format that keeps none takes only 0.
   std::uint32_t max_backups = 1;
   // After a failure the next try comes this soon, then twice as late each time, but
   // never later than interval_s.
@@ -74,7 +74,8 @@ struct WorldOptions {
   // come out different.
   bool accept_other_generator = false;
 
-  std::optional<AutosaveConfig> autosave = {};  // none: as the format recommends
+  // None: as the format recommends. Where it recommends no backups, those that are there stay.
+  std::optional<AutosaveConfig> autosave = {};
   WriteThroughConfig write_through = {};
   TimedSaveConfig timed_saves = {};
 

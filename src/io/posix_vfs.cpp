@@ -9,10 +9,13 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <memory>
 #include <thread>
 
 #include "base/try.h"
+#include "io/path.h"
 #include "io/posix_descriptor.h"
 #include "io/posix_error.h"
 #include "io/posix_file.h"
@@ -51,6 +54,7 @@ class PosixVfs final : public Vfs {
                     static_cast<std::uint64_t>(info.st_blocks) * kStatBlockSize};
   }
 
+  Result<std::string> resolve(std::string_view path) override;
   Result<std::vector<DirEntry>> list(std::string_view dir) override;
   std::uint64_t boot_id() override;
 
@@ -158,6 +162,18 @@ Result<DirEntry> describe_entry(std::string_view path, DIR* dir, const dirent& e
     }
   }
   return described;
+}
+
+Result<std::string> PosixVfs::resolve(std::string_view path) {
+  const auto real_path = [](std::string_view of) {
+    return std::unique_ptr<char, decltype(&std::free)>(::realpath(std::string(of).c_str(), nullptr),
+                                                       &std::free);
+  };
+  if (const auto found = real_path(path)) return std::string(found.get());
+  if (errno != ENOENT) return posix_error(errno, path, "resolving the path");
+  const auto parent = real_path(path_parent(path));
+  if (!parent) return posix_error(errno, path, "resolving the path");
+  return path_join(parent.get(), path_name(path));
 }
 
 Result<std::vector<DirEntry>> PosixVfs::list(std::string_view dir) {

@@ -101,8 +101,11 @@ std::list<SaveJob> World::Core::new_job(SaveKind kind, std::shared_ptr<SaveHandl
   made.changes.front().quarantine.reserve(to_quarantine.size());
   made.tick = tick_number;
   made.generator = generator_to_record;
-  if (kind == SaveKind::whole && store->capabilities().backups)
-    made.backup_count = autosave.config().max_backups;
+  // A game that says nothing of backups does not mean to lose those that somebody made.
+  const std::uint32_t backup_count = autosave.config().max_backups;
+  if (kind == SaveKind::whole && store->capabilities().backups &&
+      (has_chosen_backups || backup_count != 0))
+    made.backup_count = backup_count;
   return job;
 }
 
@@ -278,7 +281,7 @@ void World::Core::tell_outcome(const SaveOutcome& outcome) noexcept {
     counters.save_count += whole ? 1 : 0;
     counters.bytes_written += report->written_size;
     for (const RecordProblem& problem : report->problems)
-      note_error(LogLevel::error, "a record could not be saved: " + problem.key, problem.error);
+      note_error(LogLevel::error, "a part of a save failed: " + problem.key, problem.error);
     if (logger.enabled())
       logger.log(LogLevel::info,
                  copy    ? "saved a copy"

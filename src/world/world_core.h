@@ -151,6 +151,8 @@ struct World::Core final : SaveStarter, std::enable_shared_from_this<World::Core
 
   // --- Saving -------------------------------------------------------------------------
   AutosaveTimer autosave;
+  // Whether the game said how many backups are kept; else the format did.
+  bool has_chosen_backups;
   std::shared_ptr<SaveHandle::State> running_save = {};  // of the whole world
   std::shared_ptr<SaveHandle::State> waiting_save = {};
   std::optional<Result<SaveReport>> last_save = {};

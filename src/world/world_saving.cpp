@@ -152,6 +152,7 @@ std::optional<Result<SaveReport>> World::last_save() const {
 Status World::set_autosave(const AutosaveConfig& config) {
   VARVE_TRY(check_autosave(config, core_->store->capabilities()));
   core_->autosave.set(config);
+  core_->has_chosen_backups = true;
   return {};
 }
 AutosaveConfig World::autosave() const { return core_->autosave.config(); }

@@ -218,6 +218,22 @@ TEST_F(PosixFile, ALinkIsReadButNotWrittenThrough) {
   }
 }
 
+TEST_F(PosixFile, APathIsResolvedUpToItsLastName) {
+  ASSERT_TRUE(posix_vfs().create_dir(dir_.file("folder")));
+  ASSERT_EQ(symlink("folder", dir_.file("link").c_str()), 0);
+  const auto resolved = [&](std::string_view name) {
+    const auto path = posix_vfs().resolve(dir_.file(name));
+    return path ? *path : std::string(to_string(path.error().code()));
+  };
+  const std::string folder = resolved("folder");
+  EXPECT_TRUE(folder.starts_with('/')) << folder;
+  EXPECT_TRUE(folder.ends_with("/folder")) << folder;
+  EXPECT_EQ(resolved("link"), folder);
+  EXPECT_EQ(resolved("./link/../link/"), folder);
+  EXPECT_EQ(resolved("link/absent"), folder + "/absent");
+  EXPECT_EQ(resolved("no/absent"), "not_found");
+}
+
 TEST_F(PosixFile, ALinkInTheListHidesNothingAndIsNoFolder) {
   ASSERT_TRUE(open());
   ASSERT_EQ(symlink("nowhere", dir_.file("dangling").c_str()), 0);

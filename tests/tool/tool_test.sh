@@ -219,6 +219,20 @@ rm -r arena.journal
 mv moved arena.journal
 expect 0 "*5	1 entity	bo*" "" "$varve" log arena
 
+# What a journal knows comes back with the next opening, whatever was restored.
+expect 0 "*copied*" "" "$varve" backup arena arena_backup
+expect 0 "*copied*" "move arena.journal away" "$varve" backup --restore arena_backup arena
+rm -r arena.before-restore
+
+# A save in a save would go with it.
+ln -s arena link
+for inner in arena/inner ./arena/../arena/inner link/inner; do
+  expect 3 "" "lies in" "$varve" backup arena "$inner"
+  expect 3 "" "lies in" "$varve" convert arena "$inner" --to nebula
+done
+[[ ! -e arena/inner ]] || { echo "a save was made in a save"; exit 1; }
+rm link
+
 # --- The manual -------------------------------------------------------------------------
 
 # Every command in a ```console block of docs/tool.md prints what stands below it.

@@ -61,6 +61,57 @@ TEST(WorldBackup, OfAnotherFormatSaysWhatToUse) {
   EXPECT_TRUE((*made)->close());
 }
 
+// Who says nothing of backups does not mean to lose the one somebody made.
+TEST(WorldBackup, StaysBesideAWorldThatIsNotToldHowManyToKeep) {
+  const ScratchDir dir;
+  {
+    const auto made = make_world(dir.file("world"), "varve");
+    ASSERT_TRUE(made);
+    ASSERT_TRUE((*made)->put_global("weather", Bytes::copy_of("rain")));
+    ASSERT_TRUE((*made)->save_now());
+    ASSERT_TRUE((*made)->back_up(dir.file("world.backup")).wait());
+    ASSERT_TRUE((*made)->close());
+  }
+  const auto opened = World::open(dir.file("world"), {});
+  ASSERT_TRUE(opened) << opened.error().message();
+  ASSERT_TRUE((*opened)->put_global("weather", Bytes::copy_of("sun")));
+  ASSERT_TRUE((*opened)->save_now());
+  {
+    const auto backup = open_store_to_read(dir.file("world.backup"));
+    ASSERT_TRUE(backup) << backup.error().message();
+    EXPECT_EQ((**(*backup)->read_global("weather")).text(), "rain");
+  }
+  // Who asks for none gets none.
+  ASSERT_TRUE((*opened)->set_autosave({.max_backups = 0}));
+  ASSERT_TRUE((*opened)->put_global("weather", Bytes::copy_of("snow")));
+  ASSERT_TRUE((*opened)->save_now());
+  EXPECT_FALSE(open_store_to_read(dir.file("world.backup")));
+  ASSERT_TRUE((*opened)->close());
+}
+
+// The game is told of a backup that cannot be kept, and its save is made.
+TEST(WorldBackup, ThatCannotBeKeptBesideASaveIsAProblemOfIt) {
+  const ScratchDir dir;
+  const auto made = World::create(
+      dir.file("world"), {.format = "varve", .autosave = AutosaveConfig{.max_backups = 1}});
+  ASSERT_TRUE(made) << made.error().message();
+  ASSERT_TRUE((*made)->put_global("weather", Bytes::copy_of("rain")));
+  ASSERT_TRUE((*made)->save_now());
+  const auto writer = open_store(dir.file("world.backup"));
+  ASSERT_TRUE(writer) << writer.error().message();
+  ASSERT_TRUE((*made)->put_global("weather", Bytes::copy_of("sun")));
+  const auto report = (*made)->save_now();
+  ASSERT_TRUE(report) << report.error().message();
+  ASSERT_EQ(report->problems.size(), 1U);
+  EXPECT_EQ(report->problems.front().key, dir.file("world.backup"));
+  EXPECT_EQ(report->problems.front().error.code(), ErrorCode::busy);
+  ASSERT_TRUE((*writer)->close());
+  ASSERT_TRUE((*made)->put_global("weather", Bytes::copy_of("snow")));
+  EXPECT_TRUE((*made)->save_now()->problems.empty());
+  ASSERT_TRUE((*made)->close());
+  EXPECT_EQ((**(*open_store(dir.file("world.backup")))->read_global("weather")).text(), "sun");
+}
+
 TEST(WorldBackup, ThatIsStillRunningIsFinishedByClose) {
   const ScratchDir dir;
   const auto made = make_world(dir.file("world"), "varve");

@@ -183,7 +183,7 @@ void LogBackend::clear_away(const Recovered& recovered) {
   // name: removing a large one takes as long as all the rest of opening.
   for (const std::uint64_t id : recovered.set_aside) {
     const std::string path = files_.segment_path(id);
-    (void)files_.vfs().rename(path, path + ".damaged");
+    (void)files_.vfs().rename(path, path + std::string(kSetAsideSuffix));
   }
 }
 

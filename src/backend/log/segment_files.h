@@ -16,6 +16,9 @@
 
 namespace varve::log {
 
+// Behind the name of a segment that lay behind damage and is nobody's any more.
+inline constexpr std::string_view kSetAsideSuffix = ".damaged";
+
 struct ListedSegment {
   std::uint64_t id = 0;
   std::uint64_t size = 0;  // of its file

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/log/segment_files.h"
 #include "base/guarded.h"
 #include "base/try.h"
 #include "io/path.h"
@@ -35,16 +36,48 @@ Status check_name(const std::string& root) {
   return {};
 }
 
-Status check_apart(const std::string& root, const std::string& source) {
-  const std::string from = root_of(source);
-  if (root == from) {
+// Where a link leads: what takes the place of a save must not take that of a link to it.
+Result<std::string> behind_link(Vfs& vfs, std::string root) {
+  VARVE_ASSIGN(const bool is_there, vfs.exists(root));
+  if (!is_there) return root;
+  VARVE_ASSIGN(const std::string parent, vfs.resolve(path_parent(root)));
+  VARVE_ASSIGN(std::string resolved, vfs.resolve(root));
+  return resolved == path_join(parent, path_name(root)) ? root : resolved;
+}
+
+Status check_apart(Vfs& vfs, const std::string& root, const std::string& source) {
+  VARVE_ASSIGN(const std::string to, vfs.resolve(root));
+  VARVE_ASSIGN(const std::string from, vfs.resolve(root_of(source)));
+  if (to == from) {
     return invalid_argument(fmt::format("{} cannot be its own backup; choose another path", root));
   }
-  if (root.starts_with(from + '/')) {
+  if (to.starts_with(from + '/')) {
     return invalid_argument(
         fmt::format("{} lies in the save it would be a backup of, and would go with it; choose "
                     "another path",
                     root));
+  }
+  return {};
+}
+
+// Records that are lost as a whole look like ones that were erased. So nothing is copied from a
+// save that lost some: they may be in no other place than the backup that would lose them, too.
+Status check_complete(const BackupSource& source, Vfs& vfs) {
+  if (source.loss) {
+    return corruption(
+        fmt::format("{}; since the save may lack what an older backup has, nothing was copied: "
+                    "bring that back, "
+                    "or copy what can still be read with `varve convert --lossy`",
+                    source.loss->message()));
+  }
+  const auto files = vfs.list(path_join(source.path, kLogFolder));
+  if (!files) return {};
+  for (const DirEntry& file : *files) {
+    if (!file.name.ends_with(log::kSetAsideSuffix)) continue;
+    return corruption(fmt::format(
+        "{}: this part of the save was damaged and is set aside; since the save may lack what an "
+        "older backup has, nothing was copied: move the file away once nothing is needed of either",
+        path_join(path_join(source.path, kLogFolder), file.name)));
   }
   return {};
 }
@@ -195,9 +228,7 @@ Status check_replaceable(const BackupDisk& disk, const std::string& root, const 
     return invalid_argument(
         fmt::format("{} is there already, where {} would be kept; move it away first", kept, root));
   }
-  // Renaming it to what it is called asks whether it is closed, and ends there.
-  const Status closed = disk.saves().rename(root, root);
-  return closed || closed.error().code() == ErrorCode::invalid_argument ? Status() : closed;
+  return check_save_closed(disk.vfs(), root);
 }
 
 }  // namespace
@@ -222,16 +253,18 @@ Result<BackupSource> pin_for_backup(const Store& store) {
   }
   VARVE_ASSIGN(auto view, varve->pin_view());
   const BackendStats stats = varve->backend().stats();
-  return BackupSource{std::move(view), varve->path(), stats.entry_count, stats.live_size};
+  return BackupSource{std::move(view), varve->path(), stats.entry_count, stats.live_size,
+                      varve->loss()};
 }
 
 Result<BackupReport> back_up(const BackupSource& source, std::string_view target,
                              const BackupOptions& options, Progress& progress,
                              const BackupDisk& disk) {
   return or_out_of_memory([&]() -> Result<BackupReport> {
-    std::string root = root_of(target);
-    VARVE_TRY(check_name(root));
-    VARVE_TRY(check_apart(root, source.path));
+    VARVE_TRY(check_name(root_of(target)));
+    VARVE_ASSIGN(std::string root, behind_link(disk.vfs(), root_of(target)));
+    VARVE_TRY(check_apart(disk.vfs(), root, source.path));
+    VARVE_TRY(check_complete(source, disk.vfs()));
     BackupCopy copy(source, options, disk.limits(), progress);
     VARVE_TRY(TargetUpdate(source, std::move(root), disk, copy).run());
     progress.report(1);
@@ -243,10 +276,10 @@ Result<BackupReport> restore_backup(std::string_view backup, std::string_view sa
                                     Progress& progress, const BackupDisk& disk) {
   return or_out_of_memory([&]() -> Result<BackupReport> {
     Vfs& vfs = disk.vfs();
-    const std::string root = root_of(save);
-    VARVE_TRY(check_name(root));
+    VARVE_TRY(check_name(root_of(save)));
+    VARVE_ASSIGN(const std::string root, behind_link(vfs, root_of(save)));
     std::string from = root_of(backup);
-    VARVE_TRY(check_apart(root, from));
+    VARVE_TRY(check_apart(vfs, root, from));
     VARVE_ASSIGN(const bool has_backup, vfs.exists(from));
     // A crash while it was replaced may have left it under that name.
     if (!has_backup) {
@@ -262,13 +295,15 @@ Result<BackupReport> restore_backup(std::string_view backup, std::string_view sa
     BackupReport report;
     {
       VARVE_ASSIGN(const BackupSource source, pin_for_backup(*store));
+      VARVE_TRY(check_complete(source, vfs));
       BackupCopy copy(source, {}, disk.limits(), progress);
       VARVE_TRY(make_copy(disk, unfinished, copy));
       report = copy.report();
     }
     VARVE_TRY(store->close());
     if (is_there) {
-      const Status moved = disk.saves().rename(root, kept);
+      // The save alone: its backups, one of which may be the source, stay what they are called.
+      const Status moved = rename_durably(vfs, root, kept);
       if (!moved) {
         (void)disk.saves().remove(unfinished);
         return moved.error();

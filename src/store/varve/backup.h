@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -57,6 +58,8 @@ struct BackupSource {
   // About how much there is, for the progress.
   std::uint64_t entry_count = 0;
   std::uint64_t live_size = 0;
+  // Why it holds less than it once did, if that was seen when it was opened.
+  std::optional<Error> loss = {};
 };
 
 // unsupported if it is no store of the varve format.

@@ -21,23 +21,27 @@ std::uint32_t first_free(const std::vector<std::uint32_t>& numbers) {
 
 }  // namespace
 
-std::string SaveBackups::path(std::uint32_t number) const { return backup_path(root_, number); }
-std::string SaveBackups::rotating_path() const { return backup_path(root_, 1) + ".rotating"; }
-
-Status SaveBackups::finish_rotation() {
-  VARVE_ASSIGN(const bool is_rotating, disk_.vfs().exists(rotating_path()));
-  if (!is_rotating) return {};
-  VARVE_ASSIGN(const auto numbers, list_backups(disk_.vfs(), root_));
-  for (std::uint32_t number = first_free(numbers); number > 1; --number) {
-    VARVE_TRY(rename_durably(disk_.vfs(), path(number - 1), path(number)));
-  }
-  return rename_durably(disk_.vfs(), rotating_path(), path(1));
+std::string rotating_backup_path(const std::string& root) {
+  return backup_path(root, 1) + ".rotating";
 }
+
+Status finish_backup_rotation(Vfs& vfs, const std::string& root) {
+  const std::string rotating = rotating_backup_path(root);
+  VARVE_ASSIGN(const bool is_rotating, vfs.exists(rotating));
+  if (!is_rotating) return {};
+  VARVE_ASSIGN(const auto numbers, list_backups(vfs, root));
+  for (std::uint32_t number = first_free(numbers); number > 1; --number) {
+    VARVE_TRY(rename_durably(vfs, backup_path(root, number - 1), backup_path(root, number)));
+  }
+  return rename_durably(vfs, rotating, backup_path(root, 1));
+}
+
+std::string SaveBackups::path(std::uint32_t number) const { return backup_path(root_, number); }
 
 Status SaveBackups::move_to_front(std::uint32_t number) {
   if (number == 1) return {};
-  VARVE_TRY(rename_durably(disk_.vfs(), path(number), rotating_path()));
-  return finish_rotation();
+  VARVE_TRY(rename_durably(disk_.vfs(), path(number), rotating_backup_path(root_)));
+  return finish_backup_rotation(disk_.vfs(), root_);
 }
 
 Result<bool> SaveBackups::is_newest(const BackupSource& source) const {
@@ -50,13 +54,23 @@ Result<bool> SaveBackups::is_newest(const BackupSource& source) const {
   return is_same_state(view->header(), source.view->header());
 }
 
+bool SaveBackups::is_foreign(std::uint32_t number, const BackupSource& source) const {
+  const auto backup = disk_.saves().open_to_read(path(number));
+  if (!backup) return false;
+  const auto* varve = dynamic_cast<const VarveStore*>(backup->get());
+  const auto view = varve != nullptr ? varve->pin_view() : not_found("no varve save");
+  return view && (*view)->header().save_id != source.view->header().save_id;
+}
+
 Status SaveBackups::keep(const BackupSource& source, std::uint32_t count) {
   count = std::min(count, kBackupCountMax);
   has_none_ = false;
-  VARVE_TRY(finish_rotation());
+  VARVE_TRY(finish_backup_rotation(disk_.vfs(), root_));
   VARVE_ASSIGN(std::vector<std::uint32_t> numbers, list_backups(disk_.vfs(), root_));
   while (!numbers.empty() && numbers.back() > count) {
-    VARVE_TRY(disk_.saves().remove(path(numbers.back())));
+    if (!is_foreign(numbers.back(), source)) {
+      VARVE_TRY(disk_.saves().remove(path(numbers.back())));
+    }
     numbers.pop_back();
   }
   if (count == 0) {
@@ -70,7 +84,7 @@ Status SaveBackups::keep(const BackupSource& source, std::uint32_t count) {
   const std::uint32_t number = has(numbers, count) ? count : first_free(numbers);
   Progress progress;
   auto kept = back_up(source, path(number), {}, progress, disk_);
-  if (!kept && kept.error().code() == ErrorCode::invalid_argument) {
+  if (!kept && kept.error().code() == ErrorCode::invalid_argument && !is_foreign(number, source)) {
     // Somebody played on in it, so that it is no older state of this save any more.
     VARVE_TRY(disk_.saves().remove(path(number)));
     kept = back_up(source, path(number), {}, progress, disk_);

@@ -15,6 +15,11 @@
 
 namespace varve {
 
+// What the newest backup is called while it gets its name.
+std::string rotating_backup_path(const std::string& root);
+// Ends a change of names that a crash cut short.
+Status finish_backup_rotation(Vfs& vfs, const std::string& root);
+
 class SaveBackups {
  public:
   // `root` is the path of the save.
@@ -22,7 +27,8 @@ class SaveBackups {
       : disk_(vfs, log), root_(std::move(root)) {}
 
   // Makes the generation of `source` the newest backup, unless it is, and keeps so many; 0 removes
-  // them all.
+  // them all. Backups of another save are left alone; where one has a number that is needed, it is
+  // an error.
   Status keep(const BackupSource& source, std::uint32_t count);
   // Whether the last call found or left none. Looking for them at each save would cost a small one
   // a tenth of its time; what somebody puts there meanwhile stays until there is one to keep.
@@ -30,11 +36,11 @@ class SaveBackups {
 
  private:
   std::string path(std::uint32_t number) const;
-  std::string rotating_path() const;
-  Status finish_rotation();
   // Gives the backup of this number the first place; those before it move on by one.
   Status move_to_front(std::uint32_t number);
   Result<bool> is_newest(const BackupSource& source) const;
+  // Whether the backup of this number can be read and is of another save.
+  bool is_foreign(std::uint32_t number, const BackupSource& source) const;
 
   const BackupDisk disk_;
   const std::string root_;

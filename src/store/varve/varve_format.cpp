@@ -18,7 +18,6 @@ namespace {
 
 // By it a save is known. What is in it is for people.
 constexpr std::string_view kMarkName = "varve.save";
-constexpr std::string_view kFileFolder = "log";
 constexpr std::string_view kLmdbFolder = "lmdb";
 
 std::string without_trailing_slashes(std::string_view path) {
@@ -36,6 +35,23 @@ Status write_durably(Vfs& vfs, const std::string& path, std::string_view text) {
   VARVE_TRY(file->write_at(0, as_byte_view(text)));
   VARVE_TRY(file->sync_data());
   return file->close();
+}
+
+std::string folder_of(const std::string& root, SaveBackend backend) {
+  return path_join(root, backend == SaveBackend::file ? kLogFolder : kLmdbFolder);
+}
+
+std::string lock_path(const std::string& root, SaveBackend backend) {
+  return path_join(folder_of(root, backend), backend == SaveBackend::file ? "lock" : "writer.lock");
+}
+
+// The folder that is there says which it is. Nullopt if there is none.
+Result<std::optional<SaveBackend>> find_backend(Vfs& vfs, const std::string& root) {
+  for (const SaveBackend backend : {SaveBackend::file, SaveBackend::lmdb}) {
+    VARVE_ASSIGN(const bool is_there, vfs.exists(folder_of(root, backend)));
+    if (is_there) return std::optional(backend);
+  }
+  return std::nullopt;
 }
 
 class VarveFormat final : public Format {
@@ -84,23 +100,6 @@ class VarveFormat final : public Format {
   Result<bool> is_save(const std::string& root) const {
     return vfs_.exists(path_join(root, kMarkName));
   }
-  static std::string folder_of(const std::string& root, SaveBackend backend) {
-    return path_join(root, backend == SaveBackend::file ? kFileFolder : kLmdbFolder);
-  }
-  // The folder that is there says which it is.
-  Result<SaveBackend> backend_in(const std::string& root) const {
-    for (const SaveBackend backend : {SaveBackend::file, SaveBackend::lmdb}) {
-      VARVE_ASSIGN(const bool is_there, vfs_.exists(folder_of(root, backend)));
-      if (is_there) return backend;
-    }
-    return corruption(fmt::format("{}: this is a varve save, but neither {} nor {} is in it", root,
-                                  kFileFolder, kLmdbFolder));
-  }
-  static std::string lock_path(const std::string& root, SaveBackend backend) {
-    return path_join(folder_of(root, backend),
-                     backend == SaveBackend::file ? "lock" : "writer.lock");
-  }
-
   Result<std::unique_ptr<Backend>> open_backend(const std::string& root, SaveBackend backend,
                                                 bool writes) const;
   Result<std::unique_ptr<Store>> open_as(const std::string& root, bool writes,
@@ -109,12 +108,6 @@ class VarveFormat final : public Format {
   Status create_save(const std::string& root) const;
   Status rename_save(const std::string& from, const std::string& to) const;
   Status remove_save(const std::string& root) const;
-  // Whether nobody writes it. The lock is let go again: it lies in what is to be moved.
-  Status must_be_closed(const std::string& root) const {
-    VARVE_ASSIGN(const SaveBackend backend, backend_in(root));
-    VARVE_ASSIGN(const auto lock, vfs_.lock_writer(lock_path(root, backend)));
-    return {};
-  }
 
   Vfs& vfs_;
   const std::string name_;
@@ -138,11 +131,15 @@ Result<std::unique_ptr<Store>> VarveFormat::open_as(const std::string& root, boo
                                                     bool has_durable_name) const {
   VARVE_ASSIGN(const bool is_there, is_save(root));
   if (!is_there) return not_found(fmt::format("there is no save at {}", root));
-  VARVE_ASSIGN(const SaveBackend kind, backend_in(root));
+  VARVE_ASSIGN(const auto kind, find_backend(vfs_, root));
+  if (!kind) {
+    return corruption(fmt::format("{}: this is a varve save, but neither {} nor {} is in it", root,
+                                  kLogFolder, kLmdbFolder));
+  }
   // Whoever gave it its name may have died before that was durable. No commit is safe in a save
   // that a crash could leave without a name.
   if (writes && !has_durable_name) VARVE_TRY(vfs_.sync_dir(path_parent(root)));
-  VARVE_ASSIGN(auto backend, open_backend(root, kind, writes));
+  VARVE_ASSIGN(auto backend, open_backend(root, *kind, writes));
   return VarveStore::open({.path = root,
                            .format = name_,
                            .backend = std::move(backend),
@@ -157,14 +154,18 @@ Status VarveFormat::must_be_free(const std::string& root) const {
     return invalid_argument(
         fmt::format("{} exists already; open it, remove it or choose another path", root));
   }
-  // A new world would take these for its own, and rotate away all that is left of another.
-  const std::string backup = backup_path(root, 1);
-  VARVE_ASSIGN(const bool has_backup, is_save(backup));
-  if (!has_backup) return {};
-  return invalid_argument(fmt::format(
-      "there is no save at {}, but its backup {} is there; rename that to bring it back, or move "
-      "it away to begin anew",
-      root, backup));
+  // A new world would take these for its own, and rotate away all that is left of another. And what
+  // was there before a backup was brought back is where that was cut short.
+  for (const std::string& left : {backup_path(root, 1), rotating_backup_path(root),
+                                  root + std::string(kBeforeRestoreSuffix)}) {
+    VARVE_ASSIGN(const bool is_left, is_save(left));
+    if (!is_left) continue;
+    return invalid_argument(
+        fmt::format("there is no save at {}, but {} is there, which was one; rename that to bring "
+                    "it back, or move it away to begin anew",
+                    root, left));
+  }
+  return {};
 }
 
 Status VarveFormat::create_save(const std::string& root) const {
@@ -187,6 +188,8 @@ Status VarveFormat::create_save(const std::string& root) const {
 Status VarveFormat::rename_save(const std::string& from, const std::string& to) const {
   VARVE_ASSIGN(const bool is_there, is_save(from));
   if (!is_there) return not_found(fmt::format("there is no save at {}", from));
+  VARVE_TRY(check_save_closed(vfs_, from));
+  VARVE_TRY(finish_backup_rotation(vfs_, from));
   // The save comes last: what was interrupted can be done again.
   std::vector<std::pair<std::string, std::string>> moves;
   VARVE_ASSIGN(const auto numbers, list_backups(vfs_, from));
@@ -196,7 +199,7 @@ Status VarveFormat::rename_save(const std::string& from, const std::string& to) 
   }
   moves.emplace_back(from, to);
   for (const auto& [old_path, new_path] : moves) {
-    VARVE_TRY(must_be_closed(old_path));
+    VARVE_TRY(check_save_closed(vfs_, old_path));
     VARVE_ASSIGN(const bool is_taken, vfs_.exists(new_path));
     if (is_taken) {
       return invalid_argument(fmt::format("{} exists already; choose another path", new_path));
@@ -215,7 +218,8 @@ Status VarveFormat::remove_save(const std::string& root) const {
   VARVE_ASSIGN(const bool is_there, is_save(root));
   // One that was interrupted goes too.
   if (!is_there) return remove_leftover(vfs_, going, lock_path(going, backend_));
-  VARVE_TRY(must_be_closed(root));
+  VARVE_TRY(check_save_closed(vfs_, root));
+  VARVE_TRY(finish_backup_rotation(vfs_, root));
   VARVE_ASSIGN(const auto numbers, list_backups(vfs_, root));
   for (const std::uint32_t number : numbers) {
     const std::string backup = backup_path(root, number);
@@ -227,6 +231,13 @@ Status VarveFormat::remove_save(const std::string& root) const {
 }
 
 }  // namespace
+
+Status check_save_closed(Vfs& vfs, const std::string& root) {
+  VARVE_ASSIGN(const auto backend, find_backend(vfs, root));
+  if (!backend) return {};
+  VARVE_ASSIGN(const auto lock, vfs.lock_writer(lock_path(root, *backend)));
+  return {};
+}
 
 std::unique_ptr<const Format> make_varve_format(Vfs& vfs, std::string name, SaveBackend backend,
                                                 VarveOptions options,

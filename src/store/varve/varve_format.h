@@ -12,6 +12,9 @@
 
 namespace varve {
 
+// What is in it, if its backend is a log.
+inline constexpr std::string_view kLogFolder = "log";
+
 enum class SaveBackend : std::uint8_t { file, lmdb };
 
 // A format under this name. New saves are made on `backend`; saves on any are opened. `log` is for
@@ -19,5 +22,9 @@ enum class SaveBackend : std::uint8_t { file, lmdb };
 std::unique_ptr<const Format> make_varve_format(Vfs& vfs, std::string name, SaveBackend backend,
                                                 VarveOptions options,
                                                 std::optional<log::LogOptions> log = {});
+
+// Busy if somebody writes the save in this folder. The lock is let go again, since it lies in what
+// is to be moved. One of which the records are lost is nobody's.
+Status check_save_closed(Vfs& vfs, const std::string& root);
 
 }  // namespace varve

@@ -7,6 +7,7 @@
 #include "base/guarded.h"
 #include "base/try.h"
 #include "store/commit_check.h"
+#include "store/save_folder.h"
 #include "store/varve/commit_plan.h"
 #include "store/varve/header_records.h"
 #include "store/varve/save_backups.h"
@@ -42,6 +43,12 @@ OpenReport report_of(const BackendReport& found, std::string_view path) {
   return report;
 }
 
+// Whether the generator the header names, if it names one, is in its table.
+bool has_generator(const SaveHeader& header, const SaveTables& tables) {
+  const std::uint32_t number = header.generator_number;
+  return number == 0 || tables.generators().find(number) != nullptr;
+}
+
 }  // namespace
 
 Status VarveStore::create(Backend& backend, std::uint64_t save_id) {
@@ -59,19 +66,32 @@ Result<std::unique_ptr<VarveStore>> VarveStore::open(Parts parts) {
                     "the backend {} has not",
                     parts.path, parts.backend->traits().name));
   }
-  OpenReport report = report_of(parts.backend->open_report(), parts.path);
+  const BackendReport backend_report = parts.backend->open_report();
+  OpenReport report = report_of(backend_report, parts.path);
   const auto found = find_header(*parts.backend);
   if (!found) return found.error().with_context(parts.path);
   report.problems.insert(report.problems.end(), found->problems.begin(), found->problems.end());
+  const std::size_t problem_count = report.problems.size();
   auto tables = SaveTables::load(*parts.backend, report.problems);
   if (!tables) return tables.error().with_context(parts.path);
+  // A record of a table that is damaged is there, and named.
+  const bool has_whole_tables = report.problems.size() == problem_count;
+  std::optional<Error> loss;
+  if (!backend_report.problems.empty()) {
+    loss = backend_report.problems.front().with_context(parts.path);
+  } else if (has_whole_tables && !has_generator(found->header, *tables)) {
+    loss = corruption(
+        fmt::format("{}: the record of its generator is lost, and others may be", parts.path));
+    report.problems.push_back({"the save", *loss});
+  }
   VARVE_ASSIGN(PayloadEncoder encoder, make_encoder(parts.options, *tables));
   Newest newest{found->header, std::make_shared<SaveTables>(*std::move(tables))};
-  return std::unique_ptr<VarveStore>(
-      new VarveStore(std::move(parts), std::move(newest), std::move(encoder), std::move(report)));
+  return std::unique_ptr<VarveStore>(new VarveStore(
+      std::move(parts), std::move(newest), std::move(encoder), std::move(report), std::move(loss)));
 }
 
-VarveStore::VarveStore(Parts parts, Newest newest, PayloadEncoder encoder, OpenReport report)
+VarveStore::VarveStore(Parts parts, Newest newest, PayloadEncoder encoder, OpenReport report,
+                       std::optional<Error> loss)
     : path_(std::move(parts.path)),
       backend_(std::move(parts.backend)),
       options_(parts.options),
@@ -81,6 +101,7 @@ VarveStore::VarveStore(Parts parts, Newest newest, PayloadEncoder encoder, OpenR
       // One beside each save costs a look at every record; a backup now and then does not.
       defaults_({.max_backups = 0}),
       open_report_(std::move(report)),
+      loss_(std::move(loss)),
       hash_(parts.hash),
       hints_(can_write_),
       encoder_(std::move(encoder)),
@@ -242,7 +263,7 @@ void VarveStore::use_generator(std::shared_ptr<const Generator> generator) {
 }
 
 Status VarveStore::keep_backups(std::uint32_t count) {
-  if (count == 0 && backups_->has_none()) return {};
+  if (backups_ == nullptr || (count == 0 && backups_->has_none())) return {};
   VARVE_ASSIGN(const BackupSource source, pin_for_backup(*this));
   const Status kept = backups_->keep(source, count);
   if (!kept) return kept.error().with_context("keeping a backup");
@@ -276,9 +297,13 @@ Result<CommitStats> VarveStore::commit(const Commit& commit, Progress& progress)
       stats.generation = ++header.generation;
       if (plan.has_shared()) header.features |= kFeatureSharedPayloads;
       put_header(plan.batch(), header);
-      // Before the commit: afterwards, a backup that cannot be made would be an error of one
-      // that is.
-      if (commit.backup_count) VARVE_TRY(keep_backups(*commit.backup_count));
+      // Before the commit, since it is of the generation before. One that cannot be kept, for want
+      // of space or because a record of the save is damaged, is no reason to lose what the game
+      // did.
+      if (commit.backup_count) {
+        Status kept = keep_backups(*commit.backup_count);
+        if (!kept) stats.problems.push_back({backup_path(path_, 1), std::move(kept).error()});
+      }
       // Both before the write: behind it there may be no memory to say what came of it.
       const auto after = std::make_shared<Newest>(header, plan.tables());
       publish(

@@ -72,6 +72,8 @@ class VarveStore final : public Store {
   Backend& backend() noexcept { return *backend_; }
   const Backend& backend() const noexcept { return *backend_; }
   const std::string& path() const noexcept { return path_; }
+  // Why records may be missing that nobody erased, if opening saw it.
+  const std::optional<Error>& loss() const noexcept { return loss_; }
   Result<std::unique_ptr<VarveView>> pin_view() const;
 
  private:
@@ -90,7 +92,8 @@ class VarveStore final : public Store {
   };
   using SharedNewest = std::shared_ptr<const Newest>;
 
-  VarveStore(Parts parts, Newest newest, PayloadEncoder encoder, OpenReport report);
+  VarveStore(Parts parts, Newest newest, PayloadEncoder encoder, OpenReport report,
+             std::optional<Error> loss);
 
   SharedNewest newest() const;
   SaveHeader newest_header() const;
@@ -130,6 +133,7 @@ class VarveStore final : public Store {
   const Capabilities capabilities_;
   const StoreDefaults defaults_;
   const OpenReport open_report_;
+  const std::optional<Error> loss_;
   const ContentHash hash_;
   mutable FrameHints hints_;  // of all threads: reading adds to them
   // Of the thread that commits.

@@ -48,6 +48,54 @@ TEST_F(VarveRestore, RestoringToAFreeNameNeedsNoSaveThere) {
   EXPECT_FALSE(*disk_.exists("anew.before-restore"));
 }
 
+// The backup beside a save is one like any other, and it is not changed.
+TEST_F(VarveRestore, ABackupThatBelongsToTheSaveKeepsItsName) {
+  fill();
+  commit(*world_, {.chunks = {{ChunkPos(1, -1), Bytes::copy_of("griefed")}}, .backup_count = 2});
+  commit(*world_, {.chunks = {{ChunkPos(2, -2), Bytes::copy_of("griefed")}}, .backup_count = 2});
+  ASSERT_TRUE(world_->close());
+  const auto newest = records_at("world.backup");
+  const auto older = records_at("world.backup.2");
+  Progress progress;
+  const auto report = restore_backup("world.backup.2", "world", progress, backups_);
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(records_at("world"), older);
+  EXPECT_EQ(records_at("world.backup"), newest);
+  EXPECT_EQ(records_at("world.backup.2"), older);
+  EXPECT_FALSE(*disk_.exists("world.before-restore.backup"));
+}
+
+// Wherever the first call died: what the second one needs is where it was.
+TEST_F(VarveRestore, RestoringAgainGoesOn) {
+  fill();
+  commit(*world_, {.chunks = {{ChunkPos(1, -1), Bytes::copy_of("griefed")}}, .backup_count = 1});
+  ASSERT_TRUE(world_->close());
+  const auto backup = records_at("world.backup");
+  const auto griefed = records_at("world");
+  ASSERT_TRUE(disk_.rename("world", "world.before-restore"));
+  Progress progress;
+  const auto report = restore_backup("world.backup", "world", progress, backups_);
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(records_at("world"), backup);
+  EXPECT_EQ(records_at("world.backup"), backup);
+  EXPECT_EQ(records_at("world.before-restore"), griefed);
+}
+
+// A save that lost its records is what restoring is for.
+TEST_F(VarveRestore, ASaveWithoutItsLogIsReplaced) {
+  fill();
+  ASSERT_TRUE(back_up_world());
+  const auto backup = records_at(kTarget);
+  ASSERT_TRUE(world_->close());
+  const auto files = disk_.list("world/log");
+  for (const DirEntry& file : *files) ASSERT_TRUE(disk_.remove("world/log/" + file.name));
+  ASSERT_TRUE(disk_.remove_dir("world/log"));
+  const auto report = restore();
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(records_at("world"), backup);
+  EXPECT_TRUE(*disk_.exists("world.before-restore"));
+}
+
 TEST_F(VarveRestore, RestoringADamagedBackupLeavesTheSave) {
   fill();
   ASSERT_TRUE(back_up_world());

@@ -1,5 +1,9 @@
 // Hot backups on a disk that is well: what is copied, what is left alone and what is refused.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <filesystem>
 #include <thread>
 
 #include "store/varve/header_records.h"
@@ -394,6 +398,56 @@ TEST(VarveBackupLive, ASaveThatAnotherWritesIsBackedUpByWhoReadsIt) {
   ASSERT_TRUE((*world)->close());
   const auto restored = restore_backup(dir.file("backup"), dir.file("world"), progress);
   EXPECT_TRUE(restored) << restored.error().message();
+}
+
+// What replaces the old copy does so where the link leads, which may be another disk.
+TEST(VarveBackupLive, ALinkToABackupStaysOne) {
+  const ScratchDir dir;
+  const BackupDisk disk(posix_vfs(), small_log_options(), {.change_size_max = 8 << 10});
+  const auto world = disk.saves().create(dir.file("world"));
+  ASSERT_TRUE(world) << world.error().message();
+  ASSERT_EQ(mkdir(dir.file("elsewhere").c_str(), 0700), 0);
+  ASSERT_EQ(symlink("elsewhere/backup", dir.file("link").c_str()), 0);
+  Progress progress;
+  for (std::uint64_t tick = 1; tick <= 3; ++tick) {
+    ASSERT_TRUE((*world)->commit(
+        {.tick = tick,
+         .globals = {{"it", Bytes::copy_of(text_of(static_cast<int>(tick), 20'000))}}},
+        progress));
+    const auto held = pin_for_backup(**world);
+    ASSERT_TRUE(held);
+    // The first one is made where the link leads, by its name.
+    const std::string target = dir.file(tick == 1 ? "elsewhere/backup" : "link");
+    const auto report = back_up(*held, target, {}, progress, disk);
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_FALSE(report->incremental);
+    const auto backup = disk.saves().open_to_read(dir.file("elsewhere/backup"));
+    ASSERT_TRUE(backup);
+    EXPECT_EQ((*backup)->tick(), tick);
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(dir.file("link")));
+  ASSERT_TRUE((*world)->close());
+  const auto restored = restore_backup(dir.file("world"), dir.file("link"), progress, disk);
+  ASSERT_TRUE(restored) << restored.error().message();
+  EXPECT_TRUE(std::filesystem::is_symlink(dir.file("link")));
+  EXPECT_TRUE(std::filesystem::exists(dir.file("elsewhere/backup.before-restore")));
+}
+
+TEST(VarveBackupLive, ASaveIsNotItsOwnBackupNorInItselfWhateverItIsCalled) {
+  const ScratchDir dir;
+  const auto format = find_format("varve");
+  const auto world = (*format)->create(dir.file("world"));
+  ASSERT_TRUE(world);
+  ASSERT_EQ(symlink("world", dir.file("link").c_str()), 0);
+  Progress progress;
+  for (const char* target : {"./world", "link", "link/inner", "world/./inner", "./link/inner"}) {
+    const auto report = back_up(**world, dir.file(target), {}, progress);
+    ASSERT_FALSE(report) << target;
+    EXPECT_EQ(report.error().code(), ErrorCode::invalid_argument) << report.error().message();
+  }
+  ASSERT_TRUE((*world)->close());
+  EXPECT_FALSE(restore_backup(dir.file("link"), dir.file("world/inner"), progress));
+  EXPECT_FALSE(std::filesystem::exists(dir.file("world/inner")));
 }
 
 // Beside a save of a few chunks, looking for backups is a good part of it.
