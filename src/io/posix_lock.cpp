@@ -82,6 +82,15 @@ class PosixWriterLock final : public WriterLock {
   HeldRange held_;
 };
 
+class PosixNoWriterLock final : public NoWriterLock {
+ public:
+  explicit PosixNoWriterLock(PosixDescriptor descriptor)
+      : held_(std::move(descriptor), kWriterRange) {}
+
+ private:
+  HeldRange held_;
+};
+
 class PosixSlotLock final : public SlotLock {
  public:
   PosixSlotLock(PosixDescriptor descriptor, std::uint32_t index)
@@ -126,11 +135,11 @@ bool still_names(const std::string& path, int descriptor) {
 // `describe_holder` says of an open file who holds the range, for the message.
 template <class DescribeHolder>
 Result<PosixDescriptor> open_locked(std::string_view path, int flags, LockRange range,
-                                    DescribeHolder describe_holder) {
+                                    DescribeHolder describe_holder, short type = F_WRLCK) {
   const std::string terminated(path);
   for (int attempt = 0; attempt < kAttemptCountMax; ++attempt) {
     VARVE_ASSIGN(PosixDescriptor descriptor, open_posix_descriptor(path, flags));
-    if (!set_lock(descriptor.number(), range, F_WRLCK)) {
+    if (!set_lock(descriptor.number(), range, type)) {
       if (errno != EAGAIN && errno != EACCES) return posix_error(errno, path, "lock");
       return busy(fmt::format("{}: {}", path, describe_holder(descriptor.number())));
     }
@@ -139,15 +148,16 @@ Result<PosixDescriptor> open_locked(std::string_view path, int flags, LockRange 
   return busy(fmt::format("{}: the lock file is being replaced again and again", path));
 }
 
+std::string describe_writer(int descriptor) {
+  return fmt::format("held for writing by {}; close it there, or open read-only",
+                     read_holder(descriptor));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<WriterLock>> lock_posix_writer(std::string_view path) {
-  const auto describe_holder = [](int descriptor) {
-    return fmt::format("held for writing by {}; close it there, or open read-only",
-                       read_holder(descriptor));
-  };
   VARVE_ASSIGN(PosixDescriptor descriptor,
-               open_locked(path, O_RDWR | O_CREAT, kWriterRange, describe_holder));
+               open_locked(path, O_RDWR | O_CREAT, kWriterRange, describe_writer));
   const std::string holder = describe_this_process();
   // The text only serves the message of the next one who tries; a full disk must
   // not keep anybody from opening a world. A line of somebody who was killed is written over
@@ -158,6 +168,12 @@ Result<std::unique_ptr<WriterLock>> lock_posix_writer(std::string_view path) {
     [[maybe_unused]] const int cut = ::ftruncate(descriptor.number(), written);
   }
   return std::make_unique<PosixWriterLock>(std::move(descriptor));
+}
+
+Result<std::unique_ptr<NoWriterLock>> lock_posix_writers_out(std::string_view path) {
+  VARVE_ASSIGN(PosixDescriptor descriptor,
+               open_locked(path, O_RDONLY, kWriterRange, describe_writer, F_RDLCK));
+  return std::make_unique<PosixNoWriterLock>(std::move(descriptor));
 }
 
 Result<std::unique_ptr<SlotLock>> lock_posix_slot(std::string_view path, std::uint32_t index) {

@@ -128,6 +128,10 @@ class PosixVfs final : public Vfs {
     return lock_posix_writer(path);
   }
 
+  Result<std::unique_ptr<NoWriterLock>> lock_writers_out(std::string_view path) override {
+    return lock_posix_writers_out(path);
+  }
+
   Result<std::unique_ptr<SlotLock>> lock_slot(std::string_view path, std::uint32_t index) override {
     return lock_posix_slot(path, index);
   }

@@ -9,4 +9,8 @@ Result<bool> Vfs::exists(std::string_view path) {
   return found.error();
 }
 
+Result<std::unique_ptr<NoWriterLock>> Vfs::lock_writers_out(std::string_view path) {
+  return unsupported(std::string(path) + ": this disk cannot keep writers out");
+}
+
 }  // namespace varve

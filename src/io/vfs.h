@@ -63,6 +63,13 @@ class WriterLock {
   virtual ~WriterLock() = default;
 };
 
+// Keeps everybody from becoming the writer of one save, for as long as it is held. Any number may
+// be held beside each other, and no right to write anything is needed. Released as a WriterLock is.
+class NoWriterLock {
+ public:
+  virtual ~NoWriterLock() = default;
+};
+
 // One of the numbered places in a file, held by one open file description. Released
 // by the destructor and, whatever happens, by the end of the process.
 class SlotLock {
@@ -117,6 +124,11 @@ class Vfs {
   // one has it. A lock whose holder died is free. Readers take no lock. It must not
   // lie inside a directory that is renamed or exchanged while it is held.
   virtual Result<std::unique_ptr<WriterLock>> lock_writer(std::string_view path) = 0;
+
+  // For readers who cannot tell the writer what they need, since they may not write there: with
+  // this there is none. `path` is that of the writer's lock; busy, naming the holder, if there is
+  // one, not_found if nobody ever was.
+  virtual Result<std::unique_ptr<NoWriterLock>> lock_writers_out(std::string_view path);
 
   // Takes slot `index` of the file `path`, which must exist and be writable, though
   // nothing is written. busy if anybody holds it, in this process or another. Slots

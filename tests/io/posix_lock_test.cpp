@@ -1,6 +1,7 @@
 // One writing process per save.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +30,32 @@ TEST(PosixLock, ASecondProcessIsToldWhoHoldsIt) {
   const std::string who =
       "held for writing by process " + std::to_string(holder.pid()) + " (test_io";
   EXPECT_NE(lock.error().message().find(who), std::string::npos) << lock.error().message();
+}
+
+TEST(PosixLock, WritersAreKeptOutByAnyNumberWhoNeedNoRightToWrite) {
+  const test::ScratchDir dir;
+  const std::string path = dir.file("lock");
+  EXPECT_EQ(posix_vfs().lock_writers_out(path).error().code(), ErrorCode::not_found);
+  {
+    const auto writer = posix_vfs().lock_writer(path);
+    ASSERT_TRUE(writer);
+    const auto refused = posix_vfs().lock_writers_out(path);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), ErrorCode::busy);
+    EXPECT_NE(refused.error().message().find("held for writing by process"), std::string::npos)
+        << refused.error().message();
+  }
+  ASSERT_EQ(chmod(path.c_str(), 0400), 0);
+  auto one = posix_vfs().lock_writers_out(path);
+  ASSERT_TRUE(one) << one.error().message();
+  LockHolder other([path] { return posix_vfs().lock_writers_out(path); });
+  ASSERT_TRUE(other.has_lock());
+  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  EXPECT_EQ(posix_vfs().lock_writer(path).error().code(), ErrorCode::busy);
+  one->reset();
+  EXPECT_EQ(posix_vfs().lock_writer(path).error().code(), ErrorCode::busy);
+  other.kill_now();
+  EXPECT_TRUE(posix_vfs().lock_writer(path));
 }
 
 TEST(PosixLock, ADeadHolderIsNoObstacle) {
