@@ -134,7 +134,7 @@ Result<std::shared_ptr<Loaded>> LogReader::load() const {
   for (int attempt = 1;; ++attempt) {
     auto loaded = std::make_shared<Loaded>(options_.traits);
     const auto recovered =
-        recover_log(files_, loaded->state, {.writes = false, .published_only = true});
+        recover_log(files_, loaded->state, {.writes = false, .beside_writer = true});
     const bool is_whole = recovered && *recovered && (*recovered)->report.problems.empty();
     if (!is_whole && attempt < kLoadAttemptCount) continue;
     if (!recovered) return recovered.error();

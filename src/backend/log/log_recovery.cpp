@@ -34,6 +34,7 @@ Result<std::optional<Recovered>> Recovery::run() {
     if (is_unfinished()) return std::nullopt;
   }
   settle();
+  VARVE_ASSIGN(out_.is_overtaken, is_overtaken());
   return std::move(out_);
 }
 
@@ -94,7 +95,7 @@ Status Recovery::from_checkpoint(Checkpoint checkpoint) {
   const std::uint64_t known = published(head.log_id);
   // The checkpoint was synced and the control file was not, so that after the end of the power it
   // may say less. The image may hold parts of every batch up to this one.
-  if (sequence_max_) sequence_max_ = std::max(*sequence_max_, head.needed_sequence);
+  if (reader_limit_) reader_limit_ = std::max(*reader_limit_, head.needed_sequence);
   SegmentRef tail;
   for (const CheckpointSegment& known : head.segments) {
     VARVE_TRY(add_known(known, known.kind == SegmentKind::log && known.id >= head.tail_segment_id));
@@ -115,7 +116,7 @@ Status Recovery::from_checkpoint(Checkpoint checkpoint) {
   VARVE_ASSIGN(std::vector<SegmentRef> segments, segments_behind(head));
   const bool has_tail = tail != nullptr && tail->file != nullptr;
   if (has_tail) segments.insert(segments.begin(), tail);
-  LogWalk log(head.sequence, std::max(known, head.needed_sequence), sequence_max_, false,
+  LogWalk log(head.sequence, std::max(known, head.needed_sequence), reader_limit_, false,
               [this](const SegmentRef& segment, const Batch& batch) { apply(segment, batch); });
   if (has_tail) return walk(log, segments, head.tail_offset, head.tail_chain);
   // It goes on at the beginning of the next one, if nothing had come behind the checkpoint.
@@ -217,7 +218,7 @@ Status Recovery::from_segments() {
   // Nothing of a log but files that are called like segments.
   if (out_.log_id == 0) out_.log_id = files_.new_log_id();
   const std::uint64_t known = published(out_.log_id);
-  LogWalk log(0, known, sequence_max_, true,
+  LogWalk log(0, known, reader_limit_, true,
               [this](const SegmentRef& segment, const Batch& batch) { apply(segment, batch); });
   VARVE_TRY(walk(log, logs, kBlockSize, logs.empty() ? 0 : logs.front()->salt));
   out_.report.rebuilt_index = out_.sequence != 0;
@@ -240,7 +241,11 @@ bool Recovery::is_unfinished() {
 
 Result<std::optional<Recovered>> recover_log(const SegmentFiles& files, LogState& state,
                                              const RecoveryOptions& options) {
-  return Recovery(files, state, options).run();
+  for (;;) {
+    VARVE_ASSIGN(std::optional<Recovered> recovered, Recovery(files, state, options).run());
+    if (!recovered || !recovered->is_overtaken) return recovered;
+    state.clear();
+  }
 }
 
 }  // namespace varve::log

@@ -25,8 +25,8 @@ namespace varve::log {
 
 struct RecoveryOptions {
   bool writes = true;
-  // A reader goes as far as the writer has published, if it has.
-  bool published_only = false;
+  // A writer may be at work: nothing is shown that may be in flight.
+  bool beside_writer = false;
 };
 
 struct Recovered {
@@ -62,6 +62,8 @@ struct Recovered {
   // Since the checkpoint.
   std::uint64_t tail_batch_count = 0;
   std::uint64_t tail_size = 0;
+  // A writer began meanwhile, and it must be read once more.
+  bool is_overtaken = false;
   BackendReport report;
 };
 

@@ -23,6 +23,8 @@ Result<std::optional<Batch>> LogWalk::next(const Segment& segment, std::uint64_t
     // Which number the first one of a segment had cannot be told: those before it may be gone.
     const std::uint64_t missing = is_first ? batch->header.first_sequence - 1 : wanted;
     if (batch->header.sequence > wanted && batch->header.durable_sequence >= missing) {
+      // What is missing was being written when it was looked for.
+      if (!passes_over_gap(batch->header)) return std::nullopt;
       ++gap_count_;
       return batch;
     }
@@ -52,7 +54,6 @@ Result<bool> LogWalk::segment(const SegmentRef& segment, std::uint64_t offset,
       return true;
     }
     const BatchHeader& header = batch->header;
-    if (sequence_max_ && header.sequence > *sequence_max_) return true;
     if (doubtful_) settle_doubtful(header.durable_sequence);
     // A segment is written to when everything before it is durable. What is beyond that in earlier
     // ones was given up.
@@ -61,7 +62,7 @@ Result<bool> LogWalk::segment(const SegmentRef& segment, std::uint64_t offset,
     }
     if (first_segment_ == nullptr) first_segment_ = segment;
     last_seen_ = segment;
-    if (header.first_sequence > read_sequence_ + 1 && !over_gaps_) return !is_first;
+    if (header.first_sequence > read_sequence_ + 1 && !passes_over_gap(header)) return !is_first;
     if (header.again) {
       // Only when it is whole does it take the place of those it holds once more: they may have
       // been promised to somebody. If it is not, a later batch may still say that it was durable:
@@ -124,7 +125,7 @@ Status LogWalk::finish() {
   while (!unsure_.empty()) {
     const auto& [segment, batch] = unsure_.front();
     if (batch.header.sequence > durable_) {
-      if (sequence_max_) break;
+      if (published_) break;
       VARVE_ASSIGN(const bool is_whole, has_all_values(*segment->file, batch, segment->salt));
       if (!is_whole) {
         dropped_tail_ = true;

@@ -16,15 +16,18 @@ class LogWalk {
  public:
   using Apply = std::function<void(const SegmentRef& segment, const Batch& batch)>;
 
-  // Starts behind batch `sequence`. Every batch up to `known_durable` is durable for sure. Batches
-  // above `sequence_max` are not looked at. With `over_gaps`, what is missing is passed over: a log
-  // whose dead segments were removed is read from its beginning.
+  // Starts behind batch `sequence`. Every batch up to `known_durable` is durable for sure. With
+  // `over_gaps`, what is missing is passed over: a log whose dead segments were removed is read
+  // from its beginning.
+  // If a writer may be at work, `published` is what it has said to be durable: later batches count
+  // only when another one says that they are, and no gap is passed over behind it, where batches
+  // may come while they are read.
   LogWalk(std::uint64_t sequence, std::uint64_t known_durable,
-          std::optional<std::uint64_t> sequence_max, bool over_gaps, Apply apply)
+          std::optional<std::uint64_t> published, bool over_gaps, Apply apply)
       : sequence_(sequence),
         read_sequence_(sequence),
         durable_(known_durable),
-        sequence_max_(sequence_max),
+        published_(published),
         over_gaps_(over_gaps),
         apply_(std::move(apply)) {}
 
@@ -32,8 +35,8 @@ class LogWalk {
   // False if it does not go on where the one before ended, which is damage.
   Result<bool> segment(const SegmentRef& segment, std::uint64_t offset, std::uint64_t chain);
 
-  // After the last segment. Without a limit, batches that are whole but not known to be durable are
-  // taken in too.
+  // After the last segment. If no writer may be at work, batches that are whole but not known to be
+  // durable are taken in too.
   Status finish();
 
   std::uint64_t sequence() const noexcept { return sequence_; }
@@ -58,6 +61,9 @@ class LogWalk {
   std::uint64_t gap_count() const noexcept { return gap_count_; }
 
  private:
+  bool passes_over_gap(const BatchHeader& behind) const {
+    return over_gaps_ && (!published_ || behind.sequence <= *published_);
+  }
   Result<std::optional<Batch>> next(const Segment& segment, std::uint64_t offset,
                                     std::uint64_t chain, bool is_first, FindBudget& budget);
   // Whether what stands there began as the next batch.
@@ -72,7 +78,7 @@ class LogWalk {
   std::uint64_t sequence_;       // of the last one taken in
   std::uint64_t read_sequence_;  // of the last one read
   std::uint64_t durable_;
-  const std::optional<std::uint64_t> sequence_max_;
+  const std::optional<std::uint64_t> published_;
   const bool over_gaps_;
   Apply apply_;
   // Read, but not known to be durable; a later one may say that they are.

@@ -51,7 +51,10 @@ Status LogWriter::start(const Recovered& recovered) {
     // Without zeros: somebody waits for the log to open.
     VARVE_TRY(roll_over(kBlockSize));
   }
-  publish();
+  // Readers that find nothing published since the machine started take all they can read for what
+  // the disk has, so that nothing may be in flight before this is there. What was written again
+  // above is on the disk in its first copy.
+  VARVE_TRY(control_.publish(control_record()));
   // What was published before may say more than is left of a damaged log.
   if (recovered.active_is_damaged) return control_.sync();
   return {};

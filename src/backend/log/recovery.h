@@ -47,8 +47,22 @@ class Recovery {
   // What was published for this log; a record of another one says nothing.
   std::uint64_t published(std::uint64_t log_id) {
     if (!published_ || published_->log_id != log_id) return 0;
-    if (options_.published_only) sequence_max_ = published_->durable_sequence;
+    if (options_.beside_writer && !is_of_another_boot()) {
+      reader_limit_ = published_->durable_sequence;
+    }
     return published_->durable_sequence;
+  }
+  // Whoever wrote it is gone with all that was not on the disk.
+  bool is_of_another_boot() const {
+    const std::uint64_t now = files_.vfs().boot_id();
+    return published_->boot_id != 0 && now != 0 && published_->boot_id != now;
+  }
+  // Whether a writer has begun since: what was taken for all that the disk has may be in flight.
+  Result<bool> is_overtaken() {
+    if (!options_.beside_writer || reader_limit_) return false;
+    VARVE_TRY(read_control());
+    (void)published(out_.log_id);
+    return reader_limit_.has_value();
   }
 
   // How much of a segment's file was durable for sure.
@@ -96,7 +110,9 @@ class Recovery {
   const RecoveryOptions& options_;
   std::vector<ListedSegment> listed_;  // rising
   std::optional<ControlRecord> published_;
-  std::optional<std::uint64_t> sequence_max_;
+  // Of a reader beside which a writer may be at work: what that one has said to be durable. Later
+  // batches count only when the log says that they are.
+  std::optional<std::uint64_t> reader_limit_;
   // Without a checkpoint: which version of a key moved segments hold.
   std::unordered_map<std::string, std::uint64_t> moved_versions_;
   bool is_rebuilding_ = false;

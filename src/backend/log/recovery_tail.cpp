@@ -92,19 +92,17 @@ void Recovery::note_end(const LogWalk& log) {
   out_.tail_batch_count = log.batch_count();
   out_.tail_size = log.size();
   // To a reader it is only a batch that is being written.
-  out_.report.dropped_tail = log.dropped_tail() && !sequence_max_;
+  out_.report.dropped_tail = log.dropped_tail() && !reader_limit_;
   // Written over in place, a batch that is the very same as a dropped one would bring back those
   // behind it.
   out_.dropped_in_active = log.dropped_tail();
   out_.needs_new_segment = log.dropped_behind() || log.dropped_tail();
   // Without a header, only a checkpoint would know what the next batches are.
   if (out_.active != nullptr && !check_header(*out_.active)) out_.needs_new_segment = true;
-  const std::uint64_t wanted =
-      sequence_max_ ? std::min(*sequence_max_, log.known_durable()) : log.known_durable();
-  if (log.sequence() < wanted) {
+  if (log.sequence() < log.known_durable()) {
     problem(corruption(fmt::format(
         "{}: batches {} to {} were durable and cannot be read; this is what was there before them",
-        files_.dir(), log.sequence() + 1, wanted)));
+        files_.dir(), log.sequence() + 1, log.known_durable())));
     out_.active_is_damaged = true;
   }
 
