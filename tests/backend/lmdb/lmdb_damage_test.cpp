@@ -379,5 +379,21 @@ TEST(LmdbDamage, NothingIsWrittenThroughALink) {
   }
 }
 
+// A link that leads nowhere yet is no reason to make what it names.
+TEST(LmdbDamage, NothingIsMadeThroughALink) {
+  for (const char* const name : {"data.mdb.new", "data.mdb", "lock.mdb", "writer.lock"}) {
+    SCOPED_TRACE(name);
+    const ScratchDir dir;
+    const std::string elsewhere = dir.file("elsewhere");
+    fs::create_directory(dir.file("lmdb"));
+    fs::create_symlink(elsewhere, dir.file("lmdb/") + name);
+    const auto backend = open_lmdb_backend(dir.file("lmdb"));
+    // What a crash may have left is cleared away, and a link is as good as a file there.
+    EXPECT_EQ(backend.has_value(), name == std::string_view("data.mdb.new"));
+    EXPECT_FALSE(fs::exists(elsewhere));
+    EXPECT_EQ(backend.has_value(), fs::is_regular_file(dir.file("lmdb/data.mdb")));
+  }
+}
+
 }  // namespace
 }  // namespace varve::test
