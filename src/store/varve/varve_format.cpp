@@ -142,8 +142,8 @@ Status VarveFormat::must_have_lmdb_file(const std::string& root, SaveBackend kin
   const std::string path = path_join(folder_of(root, kind), kLmdbFile);
   VARVE_ASSIGN(const bool is_there, vfs_.exists(path));
   if (is_there) return {};
-  return corruption(
-      fmt::format("{} is missing, and every record of the save with it; bring back a backup", path));
+  return corruption(fmt::format(
+      "{} is missing, and every record of the save with it; bring back a backup", path));
 }
 
 Result<std::unique_ptr<Store>> VarveFormat::open_as(const std::string& root, bool writes,
