@@ -131,9 +131,10 @@ void add_change(Commit& commit, const RecordKey& key, std::optional<Record> reco
 Status keep_aside_if_damaged(Store& store, const RecordKey& key) {
   const auto record = read_record(store, key);
   if (record || record.error().code() != ErrorCode::corruption) return {};
-  // Some formats have all entities in one place: to replace one would be to replace them all.
+  // Some formats have all entities in one place: to replace one would be to replace them all. A
+  // listing of a part fails there too, and nowhere for a record that belongs to no entity.
   if (key.kind == RecordKind::entity &&
-      !store.list_entities({}, [](const auto&) { return false; })) {
+      !store.list_entities({.space = Space(), .box = {}}, [](const auto&) { return false; })) {
     return corruption(record.error().message() +
                       "; the entities cannot be changed one by one before that is mended");
   }

@@ -201,7 +201,15 @@ struct ChunkFilter {
 };
 
 // A listing calls its visitor once per record, sorted by key, all of one generation, and
-// stops early if the visitor returns false. The visitor may read; it must not commit.
+// stops early, with success, if the visitor returns false. The visitor may read; it must not
+// commit.
+//
+// It shows what reading by key finds, and what reading by key finds damaged. A record whose own key
+// or name is lost to damage, or data of an entity that is elsewhere by the save's account, cannot
+// be shown: everything else is visited, and then the listing ends with `corruption`, which says how
+// many such records there are and names the first; verify() names each. With a filter they are
+// passed over, since nobody knows where they belong: only a listing of everything tells of them. So
+// an entity whose data is lost is shown by that one alone.
 template <class Info>
 using Visitor = std::function<bool(const Info&)>;
 

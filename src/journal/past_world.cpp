@@ -78,6 +78,17 @@ class PastWorldImpl final : public PastWorld {
     return Entity{.id = id, .owner = value->owner, .data = std::move(value->data)};
   }
 
+  // Data that belongs to no entity says nothing of the past of the others. A format that has lost
+  // all its entities cannot list a part of them either.
+  Status list_stored(const ChunkFilter& filter, const Visitor<EntityInfo>& visit) const {
+    const Status listed = past_.store().list_entities(filter, visit);
+    const bool may_be_strays =
+        !listed && listed.error().code() == ErrorCode::corruption && !filter.space && !filter.box;
+    if (!may_be_strays) return listed;
+    return past_.store().list_entities({.space = Space(), .box = {}},
+                                       [](const EntityInfo&) { return false; });
+  }
+
   // Those a filter may admit: what is stored inside it now, and what was touched between what is
   // stored and the tick, whichever comes first.
   Status visit_entities(const ChunkFilter& filter,
@@ -85,7 +96,7 @@ class PastWorldImpl final : public PastWorld {
     // All that at() may ask for, so that nothing is looked up for what is not among it.
     TickRange range{.from = std::min(past_.stretch_start(tick_), past_.store().tick() + 1)};
     std::vector<EntityId> stored;
-    VARVE_TRY(past_.store().list_entities(filter, [&](const EntityInfo& info) {
+    VARVE_TRY(list_stored(filter, [&](const EntityInfo& info) {
       stored.push_back(info.id);
       return true;
     }));

@@ -9,26 +9,10 @@
 #include "base/guarded.h"
 #include "base/try.h"
 #include "codec/utf8.h"
+#include "store/quoted_name.h"
 
 namespace varve {
 namespace {
-
-// A name as it may stand in a message, whatever is in it: a bad name must not write
-// control characters to a terminal.
-std::string quoted(std::string_view name) {
-  constexpr std::size_t kShownSizeMax = 64;
-  std::string out = "\"";
-  for (const char c : name.substr(0, kShownSizeMax)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f) {
-      out += c;
-    } else {
-      fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
-    }
-  }
-  out += name.size() > kShownSizeMax ? "...\"" : "\"";
-  return out;
-}
 
 // Decimal as to_chars prints it: no plus, no leading zeros, no "-0".
 template <class Int>
@@ -62,7 +46,7 @@ Result<RecordKey> parse_chunk_key(std::string_view text) {
     return invalid_argument(fmt::format(
         "chunk:{}: expected one to four whole numbers with commas between them, such as "
         "chunk:3,-2 or chunk:the_nether/3,-2",
-        quoted(text)));
+        quoted_name(text)));
   }
   if (has_space) {
     if (slash == 0) {
@@ -84,7 +68,7 @@ Result<RecordKey> parse_key(std::string_view text) {
     RecordKey key{.kind = RecordKind::entity};
     if (!parse_decimal(rest, key.id)) {
       return invalid_argument(
-          fmt::format("entity:{}: expected a whole number, such as entity:17", quoted(rest)));
+          fmt::format("entity:{}: expected a whole number, such as entity:17", quoted_name(rest)));
     }
     return key;
   }
@@ -95,7 +79,7 @@ Result<RecordKey> parse_key(std::string_view text) {
     return key;
   }
   return invalid_argument(fmt::format(
-      "{} is no record key: expected chunk:, entity:, player: or global:", quoted(text)));
+      "{} is no record key: expected chunk:, entity:, player: or global:", quoted_name(text)));
 }
 
 }  // namespace
@@ -105,16 +89,16 @@ Status check_name(std::string_view name) {
     if (name.empty()) return invalid_argument("the name is empty");
     if (name.size() > kNameSizeMax) {
       return invalid_argument(fmt::format("the name {} is {} bytes long; at most {} are allowed",
-                                          quoted(name), name.size(), kNameSizeMax));
+                                          quoted_name(name), name.size(), kNameSizeMax));
     }
     for (std::string_view rest = name; !rest.empty();) {
       const DecodedCharacter next = decode_utf8(rest);
       if (next.size == 0) {
-        return invalid_argument(fmt::format("the name {} is not UTF-8", quoted(name)));
+        return invalid_argument(fmt::format("the name {} is not UTF-8", quoted_name(name)));
       }
       if (next.character < 0x20 || (next.character >= 0x7f && next.character < 0xa0)) {
         return invalid_argument(fmt::format("the name {} has the control character U+{:04X}",
-                                            quoted(name),
+                                            quoted_name(name),
                                             static_cast<std::uint32_t>(next.character)));
       }
       rest.remove_prefix(next.size);

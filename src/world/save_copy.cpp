@@ -64,7 +64,10 @@ class Copy {
       : source_(source), changes_(changes), writer_(writer), progress_(progress), report_(report) {}
 
   Status run() {
-    VARVE_TRY(source_.list_chunks({}, [this](const ChunkInfo&) { return ++chunk_count_, true; }));
+    const Status counted =
+        source_.list_chunks({}, [this](const ChunkInfo&) { return ++chunk_count_, true; });
+    // What the listing cannot show, copying the chunks tells.
+    if (!counted && counted.error().code() != ErrorCode::corruption) return counted;
     VARVE_TRY(copy_chunks());
     VARVE_TRY(copy_entities());
     VARVE_TRY(copy_named("players", &StoreView::list_players, &StoreView::read_player, player_key,

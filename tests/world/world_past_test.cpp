@@ -9,7 +9,9 @@
 #include <random>
 #include <thread>
 
+#include "store/varve/save_tables.h"
 #include "support/scratch_dir.h"
+#include "varve/backend.h"
 #include "varve/world.h"
 
 namespace varve::test {
@@ -108,6 +110,33 @@ class WorldPastTest : public testing::Test {
   const ScratchDir dir;
   const std::string path = dir.file("arena");
 };
+
+// Data that belongs to no entity is no reason to tell nothing of all others.
+TEST_F(WorldPastTest, IsToldBesideStrayRecords) {
+  play(20);
+  {
+    const auto backend = open_file_backend(path + "/log", {}).value();
+    const SaveKey key = entity_key_of(std::nullopt, 70);
+    WriteBatch batch;
+    batch.put(key, plain_frame(key, as_byte_view("stray")));
+    ASSERT_TRUE(backend->write(batch));
+    ASSERT_TRUE(backend->close());
+  }
+  const auto history = WorldHistory::open(path, history_options());
+  ASSERT_TRUE(history) << history.error().message();
+  for (std::uint64_t tick = 1; tick <= 20; ++tick) {
+    const Status looked = look(**history, tick);
+    EXPECT_TRUE(looked) << looked.error().message();
+    std::vector<Entity> seen;
+    const Status listed =
+        (*history)->at_tick(tick).value()->for_each_entity([&](const Entity& entity) {
+          seen.push_back(entity);
+          return true;
+        });
+    EXPECT_TRUE(listed) << listed.error().message();
+    EXPECT_EQ(seen, std::vector{entity_at(tick)});
+  }
+}
 
 TEST_F(WorldPastTest, IsToldBesideTheGame) {
   auto opened = World::create(path, options());

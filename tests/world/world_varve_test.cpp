@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "io/sim/sim_disk.h"
+#include "store/varve/save_tables.h"
 #include "store/varve/varve_format.h"
+#include "support/scratch_dir.h"
 #include "varve/generator.h"
 #include "varve/world.h"
 
@@ -59,6 +61,43 @@ TEST(WorldVarve, AnEditedChunkIsStoredAsWhatDiffersFromTheGenerators) {
   expected.data()[100] = std::byte{'x'};
   EXPECT_TRUE(equal(chunk->as<RawChunk>().view(), expected.view()));
   ASSERT_TRUE(world->close());
+}
+
+TEST(WorldVarve, ACopyHasEverythingButWhatNobodyCouldAskFor) {
+  const ScratchDir dir;
+  const auto format = make_varve_format("varve", {});
+  {
+    const auto world = World::on(format->create(dir.file("world")).value(), options(1)).value();
+    ASSERT_TRUE(world->load_now(ChunkPos(1, 0)));
+    const std::byte byte{'x'};
+    ASSERT_TRUE(world->edit(ChunkPos(1, 0), RawChunk::edit_of(100, {&byte, 1})));
+    ASSERT_TRUE(world->put_entity({.id = 7, .owner = {}, .data = Bytes::copy_of("moon")}));
+    ASSERT_TRUE(world->put_player("ann", Bytes::copy_of("here")));
+    ASSERT_TRUE(world->save().wait());
+    ASSERT_TRUE(world->close());
+  }
+  {
+    const auto backend = open_file_backend(dir.file("world/log"), {}).value();
+    WriteBatch batch;
+    for (const SaveKey& key : {chunk_key(99, ChunkPos(3, -2)), entity_key_of(std::nullopt, 70),
+                               named_key(RecordKind::player, "a\nb")}) {
+      batch.put(key, plain_frame(key, as_byte_view("stray")));
+    }
+    ASSERT_TRUE(backend->write(batch));
+    ASSERT_TRUE(backend->close());
+  }
+  const auto world = World::on(format->open(dir.file("world")).value(), options(1)).value();
+  const auto report = world->save_to(dir.file("copy")).wait();
+  ASSERT_TRUE(report) << report.error().message();
+  std::vector<std::string> problems;
+  for (const RecordProblem& problem : report->problems) problems.push_back(problem.key);
+  EXPECT_EQ(problems, (std::vector<std::string>{"chunks", "entities", "players"}));
+  const auto copy = format->open(dir.file("copy")).value();
+  EXPECT_TRUE(copy->read_chunk(ChunkPos(1, 0)).value());
+  EXPECT_EQ(copy->read_entity(7).value()->data.text(), "moon");
+  EXPECT_EQ(copy->read_player("ann").value()->text(), "here");
+  Progress progress;
+  EXPECT_TRUE(copy->verify(progress)->clean());
 }
 
 }  // namespace

@@ -104,6 +104,8 @@ Status LmdbBackend::make_folder() {
 Status LmdbBackend::open() {
   VARVE_TRY(make_folder());
   VARVE_ASSIGN(lock_, vfs_.lock_writer(path_join(dir_, kWriterFile)));
+  // A link that leads nowhere would be taken for a file that is still to be made.
+  VARVE_TRY(check_no_links(dir_));
   VARVE_ASSIGN(const bool is_made, vfs_.exists(path_join(dir_, kDataFile)));
   if (!is_made) {
     // Whoever made the folder may have been stopped before its name was durable.

@@ -69,10 +69,14 @@ Status check_no_link(const std::string& path) {
 
 }  // namespace
 
+Status check_no_links(std::string_view dir) {
+  VARVE_TRY(check_no_link(path_join(dir, kDataFile)));
+  return check_no_link(path_join(dir, kLockFile));
+}
+
 Status check_file(Vfs& vfs, std::string_view dir) {
   const std::string path = path_join(dir, kDataFile);
-  VARVE_TRY(check_no_link(path));
-  VARVE_TRY(check_no_link(path_join(dir, kLockFile)));
+  VARVE_TRY(check_no_links(dir));
   VARVE_ASSIGN(const std::unique_ptr<File> file, vfs.open(path, OpenMode::read));
   if constexpr (sizeof(void*) != 8) return {};  // The numbers are elsewhere then.
   VARVE_ASSIGN(const std::uint32_t page_size, check_head(*file, 0));

@@ -22,6 +22,10 @@ inline constexpr std::string_view kNewFile = "data.mdb.new";
 // through it. not_found if there is none. Throws std::bad_alloc.
 Status check_file(Vfs& vfs, std::string_view dir);
 
+// Success if neither it nor LMDB's lock is a symbolic link, or anything else that is no plain file;
+// also if there is none. Throws std::bad_alloc.
+Status check_no_links(std::string_view dir);
+
 // Which file it is, whatever path leads to it.
 struct FileId {
   std::uint64_t device = 0;

@@ -176,8 +176,11 @@ Status fill_new_env(MDB_env* env, const std::string& path) {
 // So it is made under another name, and has its own once it is whole.
 Status create_file(Vfs& vfs, const std::string& dir) {
   const std::string path = path_join(dir, kNewFile);
-  VARVE_ASSIGN(const bool has_remains, vfs.exists(path));
-  if (has_remains) VARVE_TRY(vfs.remove(path));
+  // Whatever is there: LMDB would make what a link leads to, also where nothing is yet.
+  if (const Status removed = vfs.remove(path);
+      !removed && removed.error().code() != ErrorCode::not_found) {
+    return removed;
+  }
   {
     EnvPtr env;
     // Nobody else knows of it, so it needs no lock.

@@ -16,6 +16,8 @@ namespace {
 
 // LMDB refuses to look for longer ones. No key is as long, so what is cut off says nothing.
 constexpr std::size_t kSoughtSizeMax = 511;
+// Those of the backend.
+constexpr std::size_t kKeySizeMax = 255;
 
 MDB_val as_val(ByteView bytes) {
   return {.mv_size = bytes.size(), .mv_data = const_cast<std::byte*>(bytes.data())};
@@ -71,6 +73,32 @@ Result<std::optional<ByteView>> find(const ReadTxn& txn, unsigned table, ByteVie
   return as_view(stored);
 }
 
+// LMDB believes its pages, and goes through those of a damaged file in whatever order they say. A
+// range that followed it would come back to where it was, again and again.
+class RisingKeys {
+ public:
+  explicit RisingKeys(const ReadTxn& txn) : where_(txn.environment().path()) {}
+
+  // Success if there may be such a key, at or above `from` and above those before it. It must stay
+  // as it is until the next one.
+  Status check(ByteView key, ByteView from) {
+    const bool is_good = !key.empty() && key.size() <= kKeySizeMax &&
+                         as_text(key) >= as_text(from) && as_text(key) > as_text(last_);
+    if (!is_good) {
+      return corruption(
+          fmt::format("{}: the key {} is not where it should be, so the tree of the file is "
+                      "damaged; bring back a backup, or what can still be read",
+                      where_, printable_key(key)));
+    }
+    last_ = key;
+    return {};
+  }
+
+ private:
+  const std::string& where_;
+  ByteView last_ = {};
+};
+
 // Of one that may be damaged.
 std::size_t value_size(ByteView stored) {
   return stored.size() - std::min(stored.size(), kSealSize);
@@ -120,8 +148,12 @@ Result<RangePage> read_range(const ReadTxn& txn, const RangeQuery& query) {
   if (bounds.empty()) return std::move(page).take();
   Cursor cursor;
   VARVE_TRY(cursor.open(txn));
+  RisingKeys rising(txn);
   VARVE_ASSIGN(bool is_there, cursor.seek(bounds.first));
-  while (is_there && !bounds.is_past(cursor.key()) && page.has_room()) {
+  while (is_there) {
+    // Also of the one a full page ends before: the next page looks for it anew.
+    VARVE_TRY(rising.check(cursor.key(), bounds.first));
+    if (bounds.is_past(cursor.key()) || !page.has_room()) break;
     Result<Bytes> value = Bytes();
     if (query.values && query.raw_size_max) {
       value = copy_raw(cursor.stored(), *query.raw_size_max);
@@ -140,8 +172,14 @@ Result<std::vector<Error>> verify_all(const ReadTxn& txn) {
   VARVE_TRY(cursor.open(txn));
   std::uint64_t count = 0;
   std::uint64_t size = 0;
+  RisingKeys rising(txn);
   VARVE_ASSIGN(bool is_there, cursor.seek({}));
   while (is_there) {
+    if (Status good = rising.check(cursor.key(), {}); !good) {
+      // What follows may be anything.
+      problems.push_back(std::move(good).error());
+      return problems;
+    }
     if (auto value = unseal(cursor.key(), cursor.stored()); !value) {
       problems.push_back(std::move(value).error());
     }

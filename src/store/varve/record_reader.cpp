@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/guarded.h"
 #include "base/try.h"
 #include "store/varve/payload.h"
-#include "store/varve/record_scan.h"
 #include "store/varve/shared_payload.h"
 
 namespace varve {
@@ -15,13 +12,6 @@ namespace {
 
 // What moved is looked for again; a store that commits faster than this is not read from.
 constexpr int kFindAttemptCount = 100;
-
-std::uint64_t payload_size_of(const RangeEntry& entry) {
-  // What is damaged is listed, and shows when it is read.
-  if (!entry.value) return 0;
-  const auto info = inspect_payload(*entry.value);
-  return info ? info->payload_size : 0;
-}
 
 }  // namespace
 
@@ -200,144 +190,6 @@ Result<std::vector<Entity>> RecordReader::read_entities_of(const ChunkPos& owner
     from = std::move(page.next);
   }
   return entities;
-}
-
-namespace {
-
-// The spaces and numbers of coordinates a filter asks for, in the order of listings.
-struct Part {
-  Space space;
-  ScanRange range;
-};
-
-std::vector<Part> parts_of(const SaveTables& tables, const ChunkFilter& filter, KeyTag tag) {
-  std::vector<Part> parts;
-  std::optional<Space> only = filter.space;
-  if (filter.box) {
-    const ChunkBox& box = *filter.box;
-    const bool is_one =
-        box.min.space == box.max.space && box.min.coordinate_count == box.max.coordinate_count;
-    if (!is_one || (only && *only != box.min.space)) return parts;
-    only = box.min.space;
-  }
-  for (const auto& [space, number] : tables.spaces_by_name()) {
-    if (only && *only != space) continue;
-    for (std::uint8_t count = 1; count <= kCoordinateCountMax; ++count) {
-      if (filter.box && filter.box->min.coordinate_count != count) continue;
-      parts.push_back({space,
-                       {.tag = tag,
-                        .space = number,
-                        .coordinate_count = count,
-                        .box = filter.box,
-                        .raw_size_max = kFrameHeadSizeMax}});
-    }
-  }
-  return parts;
-}
-
-}  // namespace
-
-Status RecordReader::list_chunks(const ChunkFilter& filter, const Visitor<ChunkInfo>& visit) const {
-  for (const Part& part : parts_of(tables_, filter, KeyTag::chunk)) {
-    const auto bits = region_bits(part.range.coordinate_count);
-    // Regions rise by their first coordinate. Those that share it are put into order together, so
-    // that no more than such a slice of the world is held.
-    std::vector<ChunkInfo> slice;
-    std::int32_t slice_region = 0;
-    bool goes_on = true;
-    const auto flush = [&] {
-      std::sort(slice.begin(), slice.end(),
-                [](const ChunkInfo& a, const ChunkInfo& b) { return a.pos < b.pos; });
-      for (const ChunkInfo& info : slice) {
-        if (goes_on) goes_on = visit(info);
-      }
-      slice.clear();
-      return goes_on;
-    };
-    VARVE_TRY(scan_records(view_, part.range, [&](ScannedRecord record) -> Result<bool> {
-      const std::int32_t region = record.place.pos[0] >> bits[0];
-      if (region != slice_region && !flush()) return false;
-      slice_region = region;
-      slice.push_back({record.place.pos.in(part.space), payload_size_of(record.entry)});
-      return true;
-    }));
-    if (goes_on) flush();
-    if (!goes_on) return {};
-  }
-  return {};
-}
-
-Status RecordReader::list_entities(const ChunkFilter& filter,
-                                   const Visitor<EntityInfo>& visit) const {
-  // By id, and they lie by chunk: all of them are held.
-  std::vector<EntityInfo> all;
-  for (const Part& part : parts_of(tables_, filter, KeyTag::owned_entity)) {
-    VARVE_TRY(scan_records(view_, part.range, [&](ScannedRecord record) -> Result<bool> {
-      VARVE_ASSIGN(const OwnedEntityKey key, decode_owned_entity_key(record.entry.key));
-      all.push_back({.id = key.id,
-                     .owner = record.place.pos.in(part.space),
-                     .data_size = payload_size_of(record.entry)});
-      return true;
-    }));
-  }
-  const bool with_free = !filter.space && !filter.box;
-  RangeQuery query{.prefix = SaveKey(KeyTag::free_entity).copy(),
-                   .raw_size_max = kFrameHeadSizeMax};
-  for (std::optional<Bytes> from = Bytes(); from && with_free;) {
-    query.from = *from;
-    VARVE_ASSIGN(RangePage page, view_.range(query));
-    for (const RangeEntry& entry : page.entries) {
-      VARVE_ASSIGN(const EntityId id, decode_entity_key(entry.key));
-      all.push_back({.id = id, .owner = {}, .data_size = payload_size_of(entry)});
-    }
-    from = std::move(page.next);
-  }
-  std::sort(all.begin(), all.end(),
-            [](const EntityInfo& a, const EntityInfo& b) { return a.id < b.id; });
-  for (const EntityInfo& info : all) {
-    if (!visit(info)) break;
-  }
-  return {};
-}
-
-Status RecordReader::list_named(RecordKind kind, const Visitor<NamedInfo>& visit) const {
-  const bool is_player = kind == RecordKind::player;
-  // Names that do not fit into a key are few.
-  std::vector<NamedInfo> long_ones;
-  RangeQuery query{.prefix = SaveKey(is_player ? KeyTag::long_player : KeyTag::long_global).copy()};
-  for (std::optional<Bytes> from = Bytes(); from;) {
-    query.from = *from;
-    VARVE_ASSIGN(RangePage page, view_.range(query));
-    for (const RangeEntry& entry : page.entries) {
-      if (!entry.value) continue;  // Its name is lost with it; verify() tells.
-      const auto payload = decode(entry.key, *entry.value, nullptr);
-      if (!payload || payload->size() < kNameSizeMax) continue;
-      long_ones.push_back(
-          {std::string(payload->text().substr(0, kNameSizeMax)), payload->size() - kNameSizeMax});
-    }
-    from = std::move(page.next);
-  }
-  std::sort(long_ones.begin(), long_ones.end(),
-            [](const NamedInfo& a, const NamedInfo& b) { return a.name < b.name; });
-  auto next_long = long_ones.begin();
-  query.prefix = SaveKey(is_player ? KeyTag::player : KeyTag::global).copy();
-  query.raw_size_max = kFrameHeadSizeMax;
-  for (std::optional<Bytes> from = Bytes(); from;) {
-    query.from = *from;
-    VARVE_ASSIGN(RangePage page, view_.range(query));
-    for (const RangeEntry& entry : page.entries) {
-      const NamedInfo info{std::string(entry.key.text().substr(1)), payload_size_of(entry)};
-      for (; next_long != long_ones.end() && next_long->name < info.name; ++next_long) {
-        if (!visit(*next_long)) return {};
-      }
-      if (!visit(info)) return {};
-    }
-    from = std::move(page.next);
-  }
-  for (; next_long != long_ones.end(); ++next_long) {
-    if (!visit(*next_long)) return {};
-  }
-  return {};
 }
 
 }  // namespace varve

@@ -10,6 +10,7 @@
 #include "store/varve/frame_hints.h"
 #include "store/varve/save_header.h"
 #include "store/varve/save_tables.h"
+#include "store/varve/stray_records.h"
 #include "varve/backend.h"
 #include "varve/store.h"
 
@@ -30,7 +31,8 @@ class RecordReader {
   Result<std::optional<Entity>> read_entity(EntityId id) const;
   Result<std::optional<Bytes>> read_named(RecordKind kind, std::string_view name) const;
 
-  // These go through several pages, so the view must be a snapshot.
+  // These go through several pages, so the view must be a snapshot. Listings are in
+  // record_listing.cpp.
   Result<std::vector<Entity>> read_entities_of(const ChunkPos& owner) const;
   Status list_chunks(const ChunkFilter& filter, const Visitor<ChunkInfo>& visit) const;
   Status list_entities(const ChunkFilter& filter, const Visitor<EntityInfo>& visit) const;
@@ -57,6 +59,14 @@ class RecordReader {
   Result<Bytes> decode_frame(ByteView key, const Bytes& frame, const ChunkPos* pos) const;
   // nullopt if nothing was ever saved there; corruption if nobody can tell.
   Result<std::optional<SpaceNumber>> number_of(const ChunkPos& pos) const;
+  // nullopt for none, and for one in a space the table lacks.
+  std::optional<ChunkPos> owner_of(const std::optional<PlacedChunk>& place) const;
+
+  // Chunks in spaces the table lacks, and keys of chunks that are no positions: all that is between
+  // what a listing goes through.
+  Status count_chunks_nowhere(StrayRecords& strays) const;
+  Status list_all_entities(const Visitor<EntityInfo>& visit) const;
+  Status list_entities_in(const ChunkFilter& filter, const Visitor<EntityInfo>& visit) const;
 
   const ReadView& view_;
   const SaveTables& tables_;

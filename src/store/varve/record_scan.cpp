@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/batch_check.h"
 #include "base/try.h"
 
 namespace varve {
@@ -56,6 +57,12 @@ ChunkPos corner_of(const Regions& regions, std::uint8_t count, bool is_last) {
   return pos;
 }
 
+Result<PlacedChunk> place_of(KeyTag tag, ByteView key) {
+  if (tag == KeyTag::chunk) return decode_chunk_key(key);
+  VARVE_ASSIGN(const OwnedEntityKey owned, decode_owned_entity_key(key));
+  return owned.owner;
+}
+
 bool is_inside(const ChunkBox& box, const ChunkPos& pos) {
   for (std::size_t i = 0; i < pos.coordinate_count; ++i) {
     if (pos[i] < box.min[i] || pos[i] > box.max[i]) return false;
@@ -66,7 +73,7 @@ bool is_inside(const ChunkBox& box, const ChunkPos& pos) {
 }  // namespace
 
 Status scan_records(const ReadView& view, const ScanRange& range,
-                    const std::function<Result<bool>(ScannedRecord)>& visit) {
+                    const std::function<Result<bool>(ScannedRecord)>& visit, StrayRecords& strays) {
   RangeQuery query{.prefix = chunk_prefix(range.tag, range.space, range.coordinate_count).copy(),
                    .count_max = range.box ? kBoxPageCount : kPageCount,
                    .raw_size_max = range.raw_size_max};
@@ -93,13 +100,12 @@ Status scan_records(const ReadView& view, const ScanRange& range,
     VARVE_ASSIGN(RangePage page, view.range(query));
     from = std::move(page.next);
     for (RangeEntry& entry : page.entries) {
-      ScannedRecord record{{}, std::move(entry)};
-      if (range.tag == KeyTag::chunk) {
-        VARVE_ASSIGN(record.place, decode_chunk_key(record.entry.key));
-      } else {
-        VARVE_ASSIGN(const OwnedEntityKey owned, decode_owned_entity_key(record.entry.key));
-        record.place = owned.owner;
+      const auto place = place_of(range.tag, entry.key);
+      if (!place) {
+        strays.add([&] { return place.error().with_context(printable_key(entry.key)); });
+        continue;
       }
+      ScannedRecord record{*place, std::move(entry)};
       if (range.box && !is_inside(*range.box, record.place.pos)) {
         const auto next = next_within(regions_of(record.place.pos), min, max, count);
         if (!next) return {};

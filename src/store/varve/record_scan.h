@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "store/varve/save_keys.h"
+#include "store/varve/stray_records.h"
 #include "varve/backend.h"
 #include "varve/store.h"
 
@@ -28,8 +29,9 @@ struct ScanRange {
 
 // Calls `visit` with each, region by region: those of one region stand together, and regions rise
 // by their first coordinate, then by the others. Regions outside the box are skipped, not read.
-// Stops early if `visit` returns false. `view` is a snapshot, if all are to be of one moment.
+// Stops early if `visit` returns false. What is under a key that is none goes to `strays`. `view`
+// is a snapshot, if all are to be of one moment.
 Status scan_records(const ReadView& view, const ScanRange& range,
-                    const std::function<Result<bool>(ScannedRecord)>& visit);
+                    const std::function<Result<bool>(ScannedRecord)>& visit, StrayRecords& strays);
 
 }  // namespace varve

@@ -19,6 +19,7 @@ namespace {
 // By it a save is known. What is in it is for people.
 constexpr std::string_view kMarkName = "varve.save";
 constexpr std::string_view kLmdbFolder = "lmdb";
+constexpr std::string_view kLmdbFile = "data.mdb";
 
 std::string without_trailing_slashes(std::string_view path) {
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
@@ -102,6 +103,8 @@ class VarveFormat final : public Format {
   }
   Result<std::unique_ptr<Backend>> open_backend(const std::string& root, SaveBackend backend,
                                                 bool writes) const;
+  // A save has one before it has its name. Opening LMDB to write would make one with nothing in it.
+  Status must_have_lmdb_file(const std::string& root, SaveBackend kind) const;
   Result<std::unique_ptr<Store>> open_as(const std::string& root, bool writes,
                                          bool has_durable_name = false) const;
   Status must_be_free(const std::string& root) const;
@@ -127,6 +130,15 @@ Result<std::unique_ptr<Backend>> VarveFormat::open_backend(const std::string& ro
   return writes ? log::open_log(vfs_, folder, log_) : log::open_log_to_read(vfs_, folder, log_);
 }
 
+Status VarveFormat::must_have_lmdb_file(const std::string& root, SaveBackend kind) const {
+  if (kind != SaveBackend::lmdb) return {};
+  const std::string path = path_join(folder_of(root, kind), kLmdbFile);
+  VARVE_ASSIGN(const bool is_there, vfs_.exists(path));
+  if (is_there) return {};
+  return corruption(fmt::format(
+      "{} is missing, and every record of the save with it; bring back a backup", path));
+}
+
 Result<std::unique_ptr<Store>> VarveFormat::open_as(const std::string& root, bool writes,
                                                     bool has_durable_name) const {
   VARVE_ASSIGN(const bool is_there, is_save(root));
@@ -136,6 +148,7 @@ Result<std::unique_ptr<Store>> VarveFormat::open_as(const std::string& root, boo
     return corruption(fmt::format("{}: this is a varve save, but neither {} nor {} is in it", root,
                                   kLogFolder, kLmdbFolder));
   }
+  VARVE_TRY(must_have_lmdb_file(root, *kind));
   // Whoever gave it its name may have died before that was durable. No commit is safe in a save
   // that a crash could leave without a name.
   if (writes && !has_durable_name) VARVE_TRY(vfs_.sync_dir(path_parent(root)));

@@ -6,6 +6,7 @@
 
 #include "base/guarded.h"
 #include "base/try.h"
+#include "store/quoted_name.h"
 #include "store/varve/header_records.h"
 #include "store/varve/payload_frame.h"
 #include "store/varve/shared_payload.h"
@@ -216,7 +217,9 @@ class Verification {
     const bool is_long = tag == KeyTag::long_player || tag == KeyTag::long_global;
     std::string name(entry.key.text().substr(1));
     const auto key = [&] {
-      return kind == RecordKind::player ? player_key(name) : global_key(name);
+      // What is no name may hold anything, and the key of a long one ends in hashes.
+      const std::string shown = check_name(name) ? name : quoted_name(name);
+      return kind == RecordKind::player ? player_key(shown) : global_key(shown);
     };
     const auto payload = payload_of(entry, nullptr);
     if (!payload) return problem(key(), payload.error());

@@ -1,16 +1,21 @@
 // Files that are no LMDB files, no longer whole, or not as they were written.
 #include <lmdb.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <random>
 
 #include "backend/lmdb/lmdb_records.h"
 #include "backend/lmdb/lmdb_sample.h"
+#include "backend/log/child.h"
 #include "support/scratch_dir.h"
 
 namespace varve::test {
@@ -226,6 +231,105 @@ TEST(LmdbDamage, ADamagedValueCostsItselfAlone) {
   EXPECT_EQ(backend->verify()->size(), 1u);
 }
 
+// The number of pages until the range ends, and how it does; it must within `count_max`.
+Result<int> page_through(const ReadView& view, std::size_t count_max) {
+  constexpr int kPageCountMax = 2000;
+  RangeQuery query{.count_max = count_max};
+  for (int count = 1; count <= kPageCountMax; ++count) {
+    auto page = view.range(query);
+    if (!page) return page.error();
+    if (!page->next) return count;
+    query.from = *page->next;
+  }
+  return invalid_argument("it goes on for ever");
+}
+
+// LMDB believes its pages. One whose keys do not rise led a range back to where it had been.
+TEST(LmdbDamage, ARangeEndsWhereKeysDoNotRise) {
+  const ScratchDir dir;
+  const std::string data = dir.file("lmdb/data.mdb");
+  {
+    const auto backend = open_lmdb_backend(dir.file("lmdb")).value();
+    WriteBatch batch;
+    for (int i = 0; i < 300; ++i) {
+      batch.put(as_byte_view(fmt::format("key{:03}", i)), Bytes::copy_of("value"));
+    }
+    ASSERT_TRUE(backend->write(batch));
+    ASSERT_TRUE(backend->close());
+  }
+  const std::string good = read_file(data);
+  for (const char* const instead : {"kea150", "kex150"}) {
+    std::string bytes = good;
+    for (std::size_t at = 0; (at = bytes.find("key150", at)) != std::string::npos;) {
+      bytes.replace(at, 6, instead);
+    }
+    std::ofstream(data, std::ios::binary) << bytes;
+    const auto reader = open_lmdb_backend_to_read(dir.file("lmdb")).value();
+    for (const std::size_t count_max : {1, 2, 3, 151, 1024}) {
+      const auto ended = page_through(*reader, count_max);
+      ASSERT_FALSE(ended) << instead;
+      expect_words(ended.error(), ErrorCode::corruption, "tree of the file is damaged");
+    }
+    EXPECT_EQ(value_at(*reader, "key004"), "value");
+    const auto problems = reader->verify().value();
+    ASSERT_EQ(problems.size(), 1u);
+    expect_words(problems[0], ErrorCode::corruption, "bring back a backup");
+  }
+}
+
+// LMDB ends the process where its assertions find a page that makes no sense, or reads where
+// nothing is: nobody outside of it can help that. What must not happen is that reading does not
+// end.
+TEST(LmdbDamage, ReadingAFileWithPagesOfGarbageEnds) {
+  constexpr int kHung = 3;
+  const std::string good = made_file(60);
+  const std::size_t page_count = good.size() / 4096;
+  int whole_count = 0;
+  int told_count = 0;
+  int ended_count = 0;
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    std::string bytes = good;
+    // Parts of pages, so that some still look like pages.
+    for (unsigned i = 0; i < 1 + seed % 5; ++i) {
+      const std::size_t page = 2 + random() % (page_count - 2);
+      const std::size_t size = 1 + random() % (seed % 3 == 0 ? 4096 : 64);
+      const std::size_t at = page * 4096 + random() % (4096 - size + 1);
+      for (std::size_t k = at; k < at + size; ++k) bytes[k] = static_cast<char>(random());
+    }
+    const Folder folder(bytes);
+    Child child([&](int) -> std::string {
+      (void)freopen("/dev/null", "w", stderr);
+      const rlimit no_core = {};
+      (void)setrlimit(RLIMIT_CORE, &no_core);
+      (void)signal(SIGALRM, [](int) { _exit(kHung); });
+      alarm(60);
+      const auto reader = open_lmdb_backend_to_read(folder.path());
+      if (!reader) return "refused";
+      bool is_whole = true;
+      for (const std::size_t count_max : {1, 7, 1024}) {
+        const auto ended = page_through(**reader, count_max);
+        if (!ended && ended.error().code() == ErrorCode::invalid_argument) _exit(kHung);
+        is_whole = is_whole && ended;
+      }
+      const auto problems = (*reader)->verify();
+      return is_whole && problems && problems->empty() ? "" : "damaged";
+    });
+    const std::string said = child.read_all();
+    const int code = child.end();
+    EXPECT_NE(code, kHung) << "it does not end";
+    if (!said.empty()) {
+      ++told_count;
+    } else {
+      ++(code == 0 ? whole_count : ended_count);
+    }
+  }
+  std::cout << whole_count << " whole, " << told_count << " told, " << ended_count
+            << " ended by LMDB\n";
+  EXPECT_GT(told_count, 10);
+}
+
 // What another program made with LMDB: `table` and in it one entry.
 std::string foreign_file(const char* table, std::string_view key, std::string_view value) {
   const ScratchDir dir;
@@ -272,6 +376,22 @@ TEST(LmdbDamage, NothingIsWrittenThroughALink) {
       EXPECT_FALSE(open_lmdb_backend_to_read(folder.path())) << name;
     }
     EXPECT_EQ(read_file(victim), "dear to somebody");
+  }
+}
+
+// A link that leads nowhere yet is no reason to make what it names.
+TEST(LmdbDamage, NothingIsMadeThroughALink) {
+  for (const char* const name : {"data.mdb.new", "data.mdb", "lock.mdb", "writer.lock"}) {
+    SCOPED_TRACE(name);
+    const ScratchDir dir;
+    const std::string elsewhere = dir.file("elsewhere");
+    fs::create_directory(dir.file("lmdb"));
+    fs::create_symlink(elsewhere, dir.file("lmdb/") + name);
+    const auto backend = open_lmdb_backend(dir.file("lmdb"));
+    // What a crash may have left is cleared away, and a link is as good as a file there.
+    EXPECT_EQ(backend.has_value(), name == std::string_view("data.mdb.new"));
+    EXPECT_FALSE(fs::exists(elsewhere));
+    EXPECT_EQ(backend.has_value(), fs::is_regular_file(dir.file("lmdb/data.mdb")));
   }
 }
 

@@ -138,6 +138,22 @@ TEST(VarveDamage, ADamagedPageOfLmdbCostsOneChunkWhoseBytesAreKept) {
       [&](std::string_view text) { flip_on_disk(posix_vfs(), path + "/lmdb", text); });
 }
 
+// A new one would have nothing in it, and be in the way of whoever brings the old one back.
+TEST(VarveDamage, ASaveWithoutItsLmdbFileIsRefusedAndNoneIsMade) {
+  if (!has_lmdb_backend()) GTEST_SKIP() << "this build is without LMDB";
+  const ScratchDir dir;
+  const std::string path = dir.file("world");
+  const auto format = make_varve_format(posix_vfs(), "varve", SaveBackend::lmdb, {});
+  ASSERT_TRUE(format->create(path).value()->close());
+  ASSERT_TRUE(posix_vfs().remove(path + "/lmdb/data.mdb"));
+  const auto opened = format->open(path);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), ErrorCode::corruption) << opened.error().message();
+  EXPECT_NE(opened.error().message().find("data.mdb"), std::string::npos);
+  EXPECT_FALSE(format->open_to_read(path));
+  EXPECT_FALSE(posix_vfs().exists(path + "/lmdb/data.mdb").value());
+}
+
 // What verify() finds after `harm`, which leaves all other records as they were.
 void expect_found(const char* what, const std::function<void(SampleDisk&)>& harm,
                   std::string_view key, std::string_view message) {
