@@ -307,10 +307,10 @@ Result<std::unique_ptr<Backend>> open_file_backend(std::string_view dir,
                                                    const FileBackendOptions& options = {});
 
 // The same log for reading, also while another process writes it. It shows what is known to be
-// durable and writes nothing but its own pin, which goes with the process and needs a folder it may
-// write to. What it shows is not reclaimed, so one that stays open should
-// refresh(). There are 64 pins; a refresh takes a second one for a moment, and each older state a
-// snapshot holds keeps one. Writes are refused.
+// durable and writes nothing but its own pin, which goes with the process. Where it may not write,
+// on a disk that is read-only, it keeps writers out instead: busy if there is one. What it shows is
+// not reclaimed, so one that stays open should refresh(). There are 64 pins; a refresh takes a
+// second one for a moment, and each older state a snapshot holds keeps one. Writes are refused.
 Result<std::unique_ptr<Backend>> open_file_backend_to_read(std::string_view dir,
                                                            const FileBackendOptions& options = {});
 

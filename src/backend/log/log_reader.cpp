@@ -19,13 +19,20 @@ namespace {
 // pin taken nothing more goes, so that the second try finds everything.
 constexpr int kLoadAttemptCount = 3;
 
-// What was published at one moment, and the pin that keeps it.
+// What keeps what is read from being reclaimed: a pin, or, where nothing may be written and so no
+// pin left, that there is no writer.
+struct Hold {
+  std::unique_ptr<ReaderPin> pin;
+  std::unique_ptr<NoWriterLock> no_writer;
+};
+
+// What was published at one moment, and what keeps it.
 struct Loaded {
   // Values are copied: a mapping handed out could outlive the pin, which the writer does not know.
   explicit Loaded(const BackendTraits& traits) : state(traits, false) {}
 
   LogState state;
-  std::unique_ptr<ReaderPin> pin;
+  Hold hold;
   BackendReport report;
 };
 
@@ -107,6 +114,8 @@ class LogReader final : public Backend {
     return invalid_argument(fmt::format("{}: opened to read only", files_.dir()));
   }
   Status make_readers_file() const;
+  Result<std::unique_ptr<ReaderPin>> take_pin() const;
+  Result<Hold> take_hold() const;
   Result<std::shared_ptr<Loaded>> load() const;
 
   const LogOptions options_;
@@ -123,14 +132,30 @@ Status LogReader::make_readers_file() const {
   return make_pin_file(files_.vfs(), files_.readers_path());
 }
 
-Result<std::shared_ptr<Loaded>> LogReader::load() const {
+Result<std::unique_ptr<ReaderPin>> LogReader::take_pin() const {
   auto taken = ReaderPin::take(files_.vfs(), files_.readers_path());
-  if (!taken && taken.error().code() == ErrorCode::not_found) {
-    VARVE_TRY(make_readers_file());
-    taken = ReaderPin::take(files_.vfs(), files_.readers_path());
-  }
-  if (!taken) return taken.error();
-  std::unique_ptr<ReaderPin> pin = *std::move(taken);
+  if (taken || taken.error().code() != ErrorCode::not_found) return taken;
+  VARVE_TRY(make_readers_file());
+  return ReaderPin::take(files_.vfs(), files_.readers_path());
+}
+
+Result<Hold> LogReader::take_hold() const {
+  auto pin = take_pin();
+  if (pin) return Hold{.pin = *std::move(pin), .no_writer = nullptr};
+  // A disk that is read-only or fails, or somebody else's files.
+  if (pin.error().code() != ErrorCode::io) return pin.error();
+  auto no_writer = files_.vfs().lock_writers_out(files_.lock_path());
+  if (no_writer) return Hold{.pin = nullptr, .no_writer = *std::move(no_writer)};
+  // Where not even the lock's file is, as on a disc somebody burnt, nobody writes.
+  if (no_writer.error().code() == ErrorCode::not_found) return Hold{};
+  if (no_writer.error().code() == ErrorCode::unsupported) return pin.error();
+  return Error(no_writer.error().code(),
+               fmt::format("{}; what may not be written to is read while nobody writes it, but {}",
+                           pin.error().message(), no_writer.error().message()));
+}
+
+Result<std::shared_ptr<Loaded>> LogReader::load() const {
+  VARVE_ASSIGN(Hold hold, take_hold());
   for (int attempt = 1;; ++attempt) {
     auto loaded = std::make_shared<Loaded>(options_.traits);
     const auto recovered =
@@ -140,9 +165,11 @@ Result<std::shared_ptr<Loaded>> LogReader::load() const {
     if (!recovered) return recovered.error();
     if (!*recovered) return not_found(fmt::format("{}: there is no log here", files_.dir()));
     loaded->report = (*recovered)->report;
-    VARVE_TRY(
-        pin->set({.sequence = (*recovered)->sequence, .generation = (*recovered)->generation}));
-    loaded->pin = std::move(pin);
+    if (hold.pin != nullptr) {
+      VARVE_TRY(hold.pin->set(
+          {.sequence = (*recovered)->sequence, .generation = (*recovered)->generation}));
+    }
+    loaded->hold = std::move(hold);
     return loaded;
   }
 }
