@@ -138,6 +138,33 @@ TEST(VarveDamage, ADamagedPageOfLmdbCostsOneChunkWhoseBytesAreKept) {
       [&](std::string_view text) { flip_on_disk(posix_vfs(), path + "/lmdb", text); });
 }
 
+// What would find the records again if the checkpoint were lost.
+TEST(VarveDamage, VerifyFindsWhatStandsAroundTheRecordsInTheLog) {
+  sim::SimDisk disk;
+  disk.set_recording(false);
+  const auto store =
+      make_varve_format(disk, "varve", SaveBackend::file, {})->create("world").value();
+  commit(*store, {.chunks = {chunk(kHere, "a chunk with a name")}});
+  EXPECT_TRUE(verify(*store).clean()) << problems_of(verify(*store));
+  flip_on_disk(disk, "world/log", "VBAT");
+  VerifyReport report = verify(*store);
+  ASSERT_EQ(report.problems.size(), 1u) << problems_of(report);
+  EXPECT_EQ(report.problems[0].key, "the save");
+  EXPECT_NE(report.problems[0].error.message().find(
+                "world/log/0000000000000001.log: the head of the batch at offset 4096"),
+            std::string::npos)
+      << problems_of(report);
+  flip_on_disk(disk, "world/log", "VARVELOG");
+  report = verify(*store);
+  ASSERT_EQ(report.problems.size(), 2u) << problems_of(report);
+  EXPECT_EQ(report.problems[0].key, "the save");
+  EXPECT_EQ(report.problems[1].key, "the save");
+  flip_on_disk(disk, "world/log", "a chunk with a name");
+  report = verify(*store);
+  ASSERT_EQ(report.problems.size(), 3u) << "a value is told once: " << problems_of(report);
+  EXPECT_EQ(report.problems[2].key, to_string(kHere));
+}
+
 // What verify() finds after `harm`, which leaves all other records as they were.
 void expect_found(const char* what, const std::function<void(SampleDisk&)>& harm,
                   std::string_view key, std::string_view message) {
