@@ -100,9 +100,9 @@ void Recovery::note_end(const LogWalk& log) {
   // Without a header, only a checkpoint would know what the next batches are.
   if (out_.active != nullptr && !check_header(*out_.active)) out_.needs_new_segment = true;
   if (log.sequence() < log.known_durable()) {
-    problem(corruption(fmt::format(
+    ends_early_ = corruption(fmt::format(
         "{}: batches {} to {} were durable and cannot be read; this is what was there before them",
-        files_.dir(), log.sequence() + 1, log.known_durable())));
+        files_.dir(), log.sequence() + 1, log.known_durable()));
     out_.active_is_damaged = true;
   }
 

@@ -207,6 +207,88 @@ TEST(LogDamage, WithoutCheckpointAndControlEverythingIsFoundAgain) {
   }
 }
 
+// A log of four batches whose checkpoint has parts of the first three, and batch `first` to `last`
+// of which are damaged. What is reported, in one text.
+std::string problems_without(std::uint64_t first, std::uint64_t last, std::string_view newest) {
+  sim::SimDisk disk;
+  disk.set_recording(false);
+  log::LogOptions options = small_log_options();
+  options.checkpoint_batch_count_min = options.close_batch_count_max = 1000;
+  options.reclaim_size_min = std::uint64_t{1} << 30;
+  const std::string path = "log/0000000000000001.log";
+  {
+    const auto log = log::open_log(disk, kSampleDir, options).value();
+    for (const std::string_view value : {"1", "2", "3", "4"}) {
+      WriteBatch batch;
+      batch.put(as_byte_view("a"), Bytes::copy_of(value));
+      EXPECT_TRUE(log->write(batch));
+      if (value == "3" && last == 3) break;
+    }
+  }
+  auto head = log::decode_checkpoint_head(read_file(disk, "log/checkpoint")).value();
+  head.needed_sequence = 3;
+  write_file(disk, "log/checkpoint", log::encode_checkpoint_head(head));
+  for (std::uint64_t n = first; n <= last; ++n) {
+    const auto file = disk.open(path, OpenMode::write).value();
+    EXPECT_TRUE(file->write_at(n * log::kBlockSize, as_byte_view("VBUT")));
+  }
+  EXPECT_TRUE(disk.remove("log/control"));
+  std::string found;
+  for (const auto& open : {log::open_log_to_read, log::open_log}) {
+    const auto log = open(disk, kSampleDir, options);
+    EXPECT_TRUE(log) << log.error().message();
+    if (!log) continue;
+    const auto value = (*log)->get(as_byte_view("a"));
+    EXPECT_EQ(value && *value ? (*value)->text() : "(none)", newest);
+    std::string said;
+    for (const Error& problem : (*log)->open_report().problems) said += problem.message() + "\n";
+    EXPECT_TRUE(found.empty() || said == found) << "a reader and a writer differ: " << said;
+    found = said;
+  }
+  return found;
+}
+
+TEST(LogDamage, WhatIsReportedIsTrueWhereTheSegmentsAreReadForWantOfWhatTheCheckpointNeeds) {
+  const std::string over_a_gap = problems_without(2, 2, "4");
+  EXPECT_EQ(over_a_gap.find("what was there before"), std::string::npos) << over_a_gap;
+  EXPECT_NE(over_a_gap.find("in one place batches that were durable cannot be read"),
+            std::string::npos)
+      << over_a_gap;
+  EXPECT_NE(over_a_gap.find("on behind batch 1, and its checkpoint needs batch 3"),
+            std::string::npos)
+      << over_a_gap;
+  // Here it ends indeed.
+  const std::string to_the_end = problems_without(2, 3, "1");
+  EXPECT_NE(
+      to_the_end.find("batches 2 to 3 were durable and cannot be read; this is what was there "
+                      "before them"),
+      std::string::npos)
+      << to_the_end;
+  EXPECT_EQ(to_the_end.find("in one place"), std::string::npos) << to_the_end;
+}
+
+// It is not taken for one whose creation was cut short.
+TEST(LogDamage, ALogOfWhichNothingCanBeReadIsNotBegunAnew) {
+  sim::SimDisk disk;
+  disk.set_recording(false);
+  {
+    const auto log = log::open_log(disk, kSampleDir, small_log_options()).value();
+    WriteBatch batch;
+    batch.put(as_byte_view("a"), Bytes::copy_of("1"));
+    ASSERT_TRUE(log->write(batch));
+  }
+  ASSERT_TRUE(disk.remove("log/checkpoint"));
+  const auto file = disk.open("log/0000000000000001.log", OpenMode::write).value();
+  ASSERT_TRUE(file->write_at(log::kBlockSize, as_byte_view("VBUT")));
+  for (const auto& open : {log::open_log_to_read, log::open_log}) {
+    const auto log = open(disk, kSampleDir, small_log_options());
+    ASSERT_TRUE(log) << log.error().message();
+    ASSERT_EQ((*log)->open_report().problems.size(), 1u);
+    EXPECT_NE((*log)->open_report().problems[0].message().find("batches 1 to 1 were durable"),
+              std::string::npos);
+  }
+}
+
 TEST(LogDamage, OpeningTakesLittleMemoryWhateverTheBytesSay) {
   for (const std::string& path : sample_files()) {
     const Bytes good = contents_of(path);
