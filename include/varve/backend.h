@@ -237,6 +237,13 @@ struct BackendReport {
   std::vector<Error> problems = {};
 };
 
+// What a verification looks at.
+enum class VerifyScope : std::uint8_t {
+  everything,
+  // What stands around the values and no reading of them shows: for whoever reads those anyway.
+  structure,
+};
+
 class Backend : public ReadView {
  public:
   // Lets go without a word and without a sync: what is not durable yet may be lost. Call close().
@@ -259,9 +266,9 @@ class Backend : public ReadView {
   // what the writer has published since. No effect elsewhere.
   virtual Status refresh() { return {}; }
 
-  // Reads every value and compares it with its checksum. What is wrong with whom; an error if
-  // it could not go on.
-  virtual Result<std::vector<Error>> verify() const = 0;
+  // Reads every value and compares it with its checksum, and looks at what is kept beside them.
+  // What is wrong with whom; an error if it could not go on.
+  virtual Result<std::vector<Error>> verify(VerifyScope scope = VerifyScope::everything) const = 0;
 
   // Makes everything durable and lets go. All calls are refused afterwards. Nobody may be in one
   // meanwhile.

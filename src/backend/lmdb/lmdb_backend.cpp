@@ -60,8 +60,8 @@ class LmdbBackend final : public Backend {
     });
   }
   Status refresh() override { return check_open(); }
-  Result<std::vector<Error>> verify() const override {
-    return read([](const ReadTxn& txn) { return verify_all(txn); });
+  Result<std::vector<Error>> verify(VerifyScope scope) const override {
+    return read([&](const ReadTxn& txn) { return verify_all(txn, scope); });
   }
   Status close() override;
 

@@ -85,7 +85,7 @@ Status fill_up(Vfs& vfs, Environment& environment, std::uint64_t size, std::uint
   Status whole = environment.open_tables();
   if (whole) {
     VARVE_ASSIGN(const ReadTxn txn, environment.begin_read(ReadKind::brief));
-    const auto problems = verify_all(txn);
+    const auto problems = verify_all(txn, VerifyScope::everything);
     if (!problems) {
       whole = problems.error();
     } else if (!problems->empty()) {

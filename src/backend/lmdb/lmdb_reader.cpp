@@ -52,9 +52,9 @@ class LmdbReader final : public Backend {
   Status sync() override { return refusal(); }
   Result<std::unique_ptr<ReadView>> snapshot() const override;
   Status refresh() override;
-  Result<std::vector<Error>> verify() const override {
+  Result<std::vector<Error>> verify(VerifyScope scope) const override {
     return on_current([&](const View& view) {
-      return view.with([&](const ReadTxn& txn) { return verify_all(txn); });
+      return view.with([&](const ReadTxn& txn) { return verify_all(txn, scope); });
     });
   }
   Status close() override {

@@ -17,7 +17,7 @@ Result<std::uint64_t> read_entry_count(const ReadTxn& txn);
 Result<std::optional<Bytes>> read_value(const ReadTxn& txn, ByteView key);
 Result<RangePage> read_range(const ReadTxn& txn, const RangeQuery& query);
 // What is wrong with whom, and with what is said of all of them together.
-Result<std::vector<Error>> verify_all(const ReadTxn& txn);
+Result<std::vector<Error>> verify_all(const ReadTxn& txn, VerifyScope scope);
 
 // A moment that is held.
 class View final : public ReadView {

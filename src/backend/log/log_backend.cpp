@@ -110,10 +110,10 @@ class LogBackend final : public Backend {
     });
   }
   Status refresh() override { return check_open(); }
-  Result<std::vector<Error>> verify() const override {
+  Result<std::vector<Error>> verify(VerifyScope scope) const override {
     VARVE_TRY(check_open());
     VARVE_TRY(settle());
-    return or_out_of_memory([&] { return state_.verify(); });
+    return or_out_of_memory([&] { return state_.verify(scope); });
   }
   Status close() override;
 

@@ -87,8 +87,8 @@ class LogReader final : public Backend {
     });
   }
   Status refresh() override;
-  Result<std::vector<Error>> verify() const override {
-    return on_current([&](Loaded& loaded) { return loaded.state.verify(); });
+  Result<std::vector<Error>> verify(VerifyScope scope) const override {
+    return on_current([&](Loaded& loaded) { return loaded.state.verify(scope); });
   }
   Status close() override {
     const std::lock_guard lock(mutex_);

@@ -32,16 +32,6 @@ void prefetch(ByteView value) noexcept {
 // before the end.
 constexpr std::size_t kLookCount = 1024;
 
-struct HeldSnapshot {
-  explicit HeldSnapshot(LogState& of) : state(of), handle(of.hold()) {}
-  ~HeldSnapshot() { state.release(handle); }
-  HeldSnapshot(const HeldSnapshot&) = delete;
-  HeldSnapshot& operator=(const HeldSnapshot&) = delete;
-
-  LogState& state;
-  const SnapshotList::Handle handle;
-};
-
 }  // namespace
 
 std::optional<Location> LogState::locate(ByteView key, const At& at) const {
@@ -251,34 +241,6 @@ Result<RangePage> LogState::range(const RangeQuery& query, const At& at) {
   if (at || query.count_max < kLookCount) return range_at(query, at);
   const HeldSnapshot held(*this);
   return range_at(query, held.handle);
-}
-
-Result<std::vector<Error>> LogState::verify() {
-  std::vector<Error> problems;
-  const HeldSnapshot held(*this);
-  std::vector<SegmentRef> segments;
-  {
-    const std::shared_lock lock(mutex_);
-    segments = segments_;
-  }
-  for (const SegmentRef& segment : segments) {
-    if (segment == nullptr || segment->file == nullptr) continue;
-    if (const Status checked = check_header(*segment); !checked) {
-      problems.push_back(checked.error().with_context(
-          "the header of a segment, without which its values are found by the checkpoint alone"));
-    }
-  }
-  RangeQuery query;
-  query.count_max = 256;
-  for (std::optional<Bytes> from = Bytes(); from;) {
-    query.from = *from;
-    VARVE_ASSIGN(RangePage page, range_at(query, held.handle, true));
-    for (const RangeEntry& entry : page.entries) {
-      if (!entry.value) problems.push_back(entry.value.error());
-    }
-    from = std::move(page.next);
-  }
-  return problems;
 }
 
 // --- LogSnapshot ---------------------------------------------------------------------

@@ -27,12 +27,21 @@ Result<std::optional<Recovered>> Recovery::run() {
     // The image has parts of batches that cannot be read, which is neither what was before them
     // nor what was after.
     is_usable = out_.sequence >= needed_sequence;
+    if (!is_usable) {
+      problem(corruption(fmt::format(
+          "{}: it cannot be read on behind batch {}, and its checkpoint needs batch {}; it is put "
+          "together without that one, from what can be read of its segments",
+          files_.dir(), out_.sequence, needed_sequence)));
+      needed_log_id_ = out_.log_id;
+      needed_sequence_ = needed_sequence;
+    }
   }
   if (!is_usable) {
     start_over();
     VARVE_TRY(from_segments());
-    if (is_unfinished()) return std::nullopt;
   }
+  if (ends_early_) problem(*std::move(ends_early_));
+  if (!is_usable && is_unfinished()) return std::nullopt;
   settle();
   VARVE_ASSIGN(out_.is_overtaken, is_overtaken());
   return std::move(out_);
@@ -217,16 +226,22 @@ Status Recovery::from_segments() {
   if (!logs.empty()) out_.log_id = logs.back()->log_id;
   // Nothing of a log but files that are called like segments.
   if (out_.log_id == 0) out_.log_id = files_.new_log_id();
-  const std::uint64_t known = published(out_.log_id);
+  std::uint64_t known = published(out_.log_id);
+  if (out_.log_id == needed_log_id_) {
+    known = std::max(known, needed_sequence_);
+    if (reader_limit_) reader_limit_ = std::max(*reader_limit_, needed_sequence_);
+  }
   LogWalk log(0, known, reader_limit_, true,
               [this](const SegmentRef& segment, const Batch& batch) { apply(segment, batch); });
   VARVE_TRY(walk(log, logs, kBlockSize, logs.empty() ? 0 : logs.front()->salt));
   out_.report.rebuilt_index = out_.sequence != 0;
   if (log.gap_count() != 0) {
+    const std::string places =
+        log.gap_count() == 1 ? "one place" : fmt::format("{} places", log.gap_count());
     problem(
-        corruption(fmt::format("{}: {} times batches that were durable cannot be read; what they "
+        corruption(fmt::format("{}: in {} batches that were durable cannot be read; what they "
                                "held is missing, or older than it should be",
-                               files_.dir(), log.gap_count())));
+                               files_.dir(), places)));
   }
   return {};
 }

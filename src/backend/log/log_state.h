@@ -36,8 +36,8 @@ class LogState {
   Result<RangePage> range(const RangeQuery& query, const At& at);
   std::uint64_t sequence() const;
   BackendStats stats() const;
-  // What is wrong with which value.
-  Result<std::vector<Error>> verify();
+  // What is wrong with which segment, and with which value if `scope` has those. log_verify.cpp
+  Result<std::vector<Error>> verify(VerifyScope scope);
 
   SnapshotList::Handle hold();
   void release(SnapshotList::Handle held);
@@ -110,6 +110,9 @@ class LogState {
   Result<Bytes> read(const Found& found, ByteView key, bool checks = false) const;
   static Result<Bytes> read_raw(const Found& found, std::uint64_t size_max);
 
+  Status verify_segments(std::vector<Error>& problems) const;
+  Status verify_values(std::vector<Error>& problems);
+
   struct Item {
     Bytes key;
     Location location;
@@ -132,6 +135,16 @@ class LogState {
   std::uint64_t sequence_ = 0;
   std::uint64_t live_cost_ = 0;
   std::uint64_t live_bytes_ = 0;  // keys and values alone
+};
+
+struct HeldSnapshot {
+  explicit HeldSnapshot(LogState& of) : state(of), handle(of.hold()) {}
+  ~HeldSnapshot() { state.release(handle); }
+  HeldSnapshot(const HeldSnapshot&) = delete;
+  HeldSnapshot& operator=(const HeldSnapshot&) = delete;
+
+  LogState& state;
+  const SnapshotList::Handle handle;
 };
 
 // multi_get() has no place for an error of its own: without memory there are no results at all.

@@ -77,8 +77,9 @@ class Recovery {
   }
 
   Status from_checkpoint(Checkpoint checkpoint);
-  // Forgets all but what was wrong.
+  // Forgets all but what was wrong, and where it ended.
   void start_over() {
+    ends_early_.reset();
     Recovered empty;
     empty.report.problems = std::move(out_.report.problems);
     empty.known_generation = out_.known_generation;
@@ -116,6 +117,11 @@ class Recovery {
   // Without a checkpoint: which version of a key moved segments hold.
   std::unordered_map<std::string, std::uint64_t> moved_versions_;
   bool is_rebuilding_ = false;
+  // What a checkpoint that is not used said of its log.
+  std::uint64_t needed_log_id_ = 0;
+  std::uint64_t needed_sequence_ = 0;
+  // Said of the last try alone: the one before may have ended earlier than what is shown.
+  std::optional<Error> ends_early_;
   Recovered out_;
 };
 

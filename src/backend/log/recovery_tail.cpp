@@ -100,9 +100,9 @@ void Recovery::note_end(const LogWalk& log) {
   // Without a header, only a checkpoint would know what the next batches are.
   if (out_.active != nullptr && !check_header(*out_.active)) out_.needs_new_segment = true;
   if (log.sequence() < log.known_durable()) {
-    problem(corruption(fmt::format(
+    ends_early_ = corruption(fmt::format(
         "{}: batches {} to {} were durable and cannot be read; this is what was there before them",
-        files_.dir(), log.sequence() + 1, log.known_durable())));
+        files_.dir(), log.sequence() + 1, log.known_durable()));
     out_.active_is_damaged = true;
   }
 
@@ -121,7 +121,9 @@ void Recovery::note_end(const LogWalk& log) {
 
 Status Recovery::sort_out_empty(const std::vector<SegmentRef>& segments) {
   for (const SegmentRef& segment : segments) {
-    if (segment == out_.active || segment->first_sequence != 0) continue;
+    // What comes in the segment in use is nothing to a reader, and it may be gone one day.
+    const bool is_in_use = segment == out_.active && options_.writes;
+    if (is_in_use || segment->first_sequence != 0) continue;
     if (segment->live_count != 0) {
       // The checkpoint has values in it that cannot be found any more. Their place is kept for
       // them, or they would be looked for in whatever came there next.

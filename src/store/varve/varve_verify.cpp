@@ -17,13 +17,13 @@ namespace {
 
 class Verification {
  public:
-  Verification(const VarveView& view, ContentHash hash, std::uint64_t entry_count,
-               Progress& progress)
-      : view_(view),
+  Verification(const Backend& backend, const VarveView& view, ContentHash hash, Progress& progress)
+      : backend_(backend),
+        view_(view),
         hash_(hash),
         // Whatever the backend has looked at before, it is looked at again.
         reader_(view.snapshot(), view.tables(), false),
-        entry_count_(entry_count),
+        entry_count_(backend.stats().entry_count),
         progress_(progress) {}
 
   Result<VerifyReport> run() {
@@ -32,6 +32,7 @@ class Verification {
       problem("the save", tables.error());
     }
     check_header();
+    VARVE_TRY(check_backend());
     RangeQuery query{.count_max = 256};
     for (std::optional<Bytes> from = Bytes(); from;) {
       query.from = *from;
@@ -103,6 +104,15 @@ class Verification {
     if (number != 0 && view_.tables().generators().find(number) == nullptr) {
       problem("the save", corruption("its generator is not in the table of generators"));
     }
+  }
+
+  // What no reading of a record shows: it is what finds them again when something else is lost.
+  Status check_backend() {
+    auto found = backend_.verify(VerifyScope::structure);
+    if (!found && found.error().code() != ErrorCode::corruption) return found.error();
+    if (!found) found = std::vector<Error>{found.error()};
+    for (Error& wrong : *found) problem("the save", std::move(wrong));
+    return {};
   }
 
   void check_chunk(const RangeEntry& entry) {
@@ -240,6 +250,7 @@ class Verification {
     std::uint64_t reference_count = 0;
   };
 
+  const Backend& backend_;
   const VarveView& view_;
   const ContentHash hash_;
   const RecordReader reader_;
@@ -255,7 +266,7 @@ class Verification {
 Result<VerifyReport> VarveStore::verify(Progress& progress) const {
   return or_out_of_memory([&]() -> Result<VerifyReport> {
     VARVE_ASSIGN(const auto view, pin_view());
-    return Verification(*view, hash_, backend_->stats().entry_count, progress).run();
+    return Verification(*backend_, *view, hash_, progress).run();
   });
 }
 

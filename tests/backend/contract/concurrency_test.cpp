@@ -130,6 +130,7 @@ TEST_P(BackendContract, EverythingThatLooksRunsBesideAWriter) {
     ASSERT_EQ(stats.entry_count, 1u);
     ASSERT_LE(stats.durable_sequence, stats.sequence);
     ASSERT_TRUE(backend().verify().value().empty());
+    ASSERT_TRUE(backend().verify(VerifyScope::structure).value().empty());
     ASSERT_TRUE(backend().sync());
   });
   write_beside(readers, subject(), [&](int i) { must({{"a", std::to_string(i)}}); });

@@ -96,8 +96,10 @@ TEST_P(BackendContract, VerifyFindsNothingWrong) {
   EXPECT_TRUE(backend().verify().value().empty());
   must({{"a", "one"}, {"b", ""}});
   EXPECT_TRUE(backend().verify().value().empty());
+  EXPECT_TRUE(backend().verify(VerifyScope::structure).value().empty());
   reopen();
   EXPECT_TRUE(backend().verify().value().empty());
+  EXPECT_TRUE(backend().verify(VerifyScope::structure).value().empty());
 }
 
 TEST_P(BackendContract, RefreshingAWriterHasNoEffect) {
@@ -126,6 +128,7 @@ TEST_P(BackendContract, AClosedBackendRefusesEverything) {
   expect_invalid(backend().snapshot(), words);
   expect_invalid(backend().refresh(), words);
   expect_invalid(backend().verify(), words);
+  expect_invalid(backend().verify(VerifyScope::structure), words);
   EXPECT_EQ(backend().sequence(), 0u);
   EXPECT_EQ(backend().stats().entry_count, 0u);
   EXPECT_TRUE(backend().close()) << "closing twice is fine";

@@ -226,6 +226,7 @@ TEST(LmdbDamage, ADamagedValueCostsItselfAlone) {
   expect_only_good(*backend);
   expect_only_good(*backend->snapshot().value());
   EXPECT_EQ(backend->verify()->size(), 2u);
+  EXPECT_EQ(backend->verify(VerifyScope::structure)->size(), 0u);
   ASSERT_TRUE(backend->write(one("large", "again")));
   EXPECT_EQ(value_at(*backend, "large"), "again");
   EXPECT_EQ(backend->verify()->size(), 1u);
@@ -360,6 +361,19 @@ TEST(LmdbDamage, FilesOfOthersAndOfLaterVersionsAreRefused) {
   lmdb::seal(as_byte_view("head"), std::move(later).freeze(),
              std::as_writable_bytes(std::span(sealed)));
   expect_refused(foreign_file("varve.meta", "head", sealed), ErrorCode::unsupported, "version 2");
+}
+
+TEST(LmdbDamage, WhatTheHeadSaysOfAllValuesIsCompared) {
+  Bytes head = lmdb::encode_head({.sequence = 1, .live_size = 5});
+  std::string sealed(lmdb::kSealSize + head.size(), '\0');
+  lmdb::seal(as_byte_view("head"), std::move(head), std::as_writable_bytes(std::span(sealed)));
+  const Folder folder(foreign_file("varve.meta", "head", sealed));
+  for (const auto& open : {open_lmdb_backend, open_lmdb_backend_to_read}) {
+    const auto backend = open(folder.path(), {});
+    ASSERT_TRUE(backend) << backend.error().message();
+    EXPECT_EQ((*backend)->verify(VerifyScope::structure)->size(), 1u);
+    EXPECT_EQ((*backend)->verify()->size(), 1u);
+  }
 }
 
 TEST(LmdbDamage, NothingIsWrittenThroughALink) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "backend/log/log_format.h"
 #include "backend/log/sample_log.h"
@@ -50,6 +51,26 @@ bool is_in(const std::vector<Part>& parts, std::uint64_t offset) {
   return false;
 }
 
+// How far each segment is in use. Those that wait for their removal are not, nor is what was moved
+// since the checkpoint.
+std::map<std::string, std::uint64_t> segments_in_use(Vfs& disk) {
+  std::map<std::string, std::uint64_t> ends;
+  const auto head = log::decode_checkpoint_head(read_file(disk, "log/checkpoint")).value();
+  for (const auto& segment : head.segments) {
+    ends["log/" + log::segment_name(segment.id)] = segment.used_end;
+  }
+  for (const std::string& path : files_of(disk)) {
+    if (!is_segment(path) || path < "log/" + log::segment_name(head.tail_segment_id)) continue;
+    const Bytes contents = read_file(disk, path);
+    const auto header = log::decode_segment_header(contents).value();
+    if (header.kind == log::SegmentKind::log) ends[path] = contents.size();
+  }
+  return ends;
+}
+
+// Of a segment; it is read as the only one there is.
+bool is_version(std::uint64_t offset) { return offset >= 8 && offset < 12; }
+
 TEST(LogDamage, TheSampleHasEveryKindOfFile) {
   sim::SimDisk disk(sample().image);
   std::size_t moved_count = 0;
@@ -71,7 +92,7 @@ TEST(LogDamage, TheSampleHasEveryKindOfFile) {
   EXPECT_TRUE(disk.exists("log/control").value() && disk.exists("log/readers").value());
   const Left left = check_damaged(sample().image, sample());
   EXPECT_FALSE(left.says_so() || left.report.rebuilt_index);
-  EXPECT_TRUE(left.damaged.empty() && left.changed.empty());
+  EXPECT_TRUE(left.damaged.empty() && left.changed.empty() && left.structure.empty());
 }
 
 // Every byte of what says where values lie, and some of the values; another bit of each by turns.
@@ -81,9 +102,12 @@ TEST(LogDamage, AFlippedBitCostsNoMoreThanItMust) {
     const SampleLog log = make_sample_log(seed);
     sim::SimDisk disk(log.image);
     std::size_t damage_count = 0;
+    std::size_t found_count = 0;
+    const auto in_use = segments_in_use(disk);
     for (const std::string& path : sample_files(log)) {
       const Bytes good = contents_of(path, log);
       const std::vector<Part> heads = is_segment(path) ? heads_of(disk, path) : std::vector<Part>();
+      const std::uint64_t used_end = in_use.contains(path) ? in_use.at(path) : 0;
       for (std::size_t at = 0; at < good.size(); ++at) {
         const bool is_head = is_segment(path) ? is_in(heads, at) : at % log::kBlockSize < 700;
         if (at % (!is_head ? 499 : seed == kSampleSeed ? 1 : 17) != 0) continue;
@@ -92,8 +116,13 @@ TEST(LogDamage, AFlippedBitCostsNoMoreThanItMust) {
         damage_count += left.damaged.size();
         // A version of the future is believed before its checksum, which may be another one then.
         EXPECT_TRUE(!left.refusal || (left.refusal->code() == ErrorCode::unsupported && at < 12));
+        if (is_head && at < used_end && !is_version(at)) {
+          EXPECT_TRUE(left.says_so() || left.structure.size() == 1) << "nobody says so";
+          found_count += left.structure.size();
+        }
         if (is_segment(path) && !is_head) {
           EXPECT_FALSE(left.says_so()) << "only a value was touched";
+          EXPECT_TRUE(left.structure.empty());
           EXPECT_TRUE(left.changed.empty());
           EXPECT_LE(left.damaged.size(), 1u);
         }
@@ -105,6 +134,7 @@ TEST(LogDamage, AFlippedBitCostsNoMoreThanItMust) {
       }
     }
     EXPECT_GT(damage_count, 10u) << "values were hit";
+    EXPECT_GT(found_count, 50u) << "heads were hit that nothing but a verification reads";
   }
 }
 
@@ -174,6 +204,88 @@ TEST(LogDamage, WithoutCheckpointAndControlEverythingIsFoundAgain) {
       EXPECT_FALSE(left.says_so());
       EXPECT_TRUE(left.damaged.empty() && left.changed.empty());
     }
+  }
+}
+
+// A log of four batches whose checkpoint has parts of the first three, and batch `first` to `last`
+// of which are damaged. What is reported, in one text.
+std::string problems_without(std::uint64_t first, std::uint64_t last, std::string_view newest) {
+  sim::SimDisk disk;
+  disk.set_recording(false);
+  log::LogOptions options = small_log_options();
+  options.checkpoint_batch_count_min = options.close_batch_count_max = 1000;
+  options.reclaim_size_min = std::uint64_t{1} << 30;
+  const std::string path = "log/0000000000000001.log";
+  {
+    const auto log = log::open_log(disk, kSampleDir, options).value();
+    for (const std::string_view value : {"1", "2", "3", "4"}) {
+      WriteBatch batch;
+      batch.put(as_byte_view("a"), Bytes::copy_of(value));
+      EXPECT_TRUE(log->write(batch));
+      if (value == "3" && last == 3) break;
+    }
+  }
+  auto head = log::decode_checkpoint_head(read_file(disk, "log/checkpoint")).value();
+  head.needed_sequence = 3;
+  write_file(disk, "log/checkpoint", log::encode_checkpoint_head(head));
+  for (std::uint64_t n = first; n <= last; ++n) {
+    const auto file = disk.open(path, OpenMode::write).value();
+    EXPECT_TRUE(file->write_at(n * log::kBlockSize, as_byte_view("VBUT")));
+  }
+  EXPECT_TRUE(disk.remove("log/control"));
+  std::string found;
+  for (const auto& open : {log::open_log_to_read, log::open_log}) {
+    const auto log = open(disk, kSampleDir, options);
+    EXPECT_TRUE(log) << log.error().message();
+    if (!log) continue;
+    const auto value = (*log)->get(as_byte_view("a"));
+    EXPECT_EQ(value && *value ? (*value)->text() : "(none)", newest);
+    std::string said;
+    for (const Error& problem : (*log)->open_report().problems) said += problem.message() + "\n";
+    EXPECT_TRUE(found.empty() || said == found) << "a reader and a writer differ: " << said;
+    found = said;
+  }
+  return found;
+}
+
+TEST(LogDamage, WhatIsReportedIsTrueWhereTheSegmentsAreReadForWantOfWhatTheCheckpointNeeds) {
+  const std::string over_a_gap = problems_without(2, 2, "4");
+  EXPECT_EQ(over_a_gap.find("what was there before"), std::string::npos) << over_a_gap;
+  EXPECT_NE(over_a_gap.find("in one place batches that were durable cannot be read"),
+            std::string::npos)
+      << over_a_gap;
+  EXPECT_NE(over_a_gap.find("on behind batch 1, and its checkpoint needs batch 3"),
+            std::string::npos)
+      << over_a_gap;
+  // Here it ends indeed.
+  const std::string to_the_end = problems_without(2, 3, "1");
+  EXPECT_NE(
+      to_the_end.find("batches 2 to 3 were durable and cannot be read; this is what was there "
+                      "before them"),
+      std::string::npos)
+      << to_the_end;
+  EXPECT_EQ(to_the_end.find("in one place"), std::string::npos) << to_the_end;
+}
+
+// It is not taken for one whose creation was cut short.
+TEST(LogDamage, ALogOfWhichNothingCanBeReadIsNotBegunAnew) {
+  sim::SimDisk disk;
+  disk.set_recording(false);
+  {
+    const auto log = log::open_log(disk, kSampleDir, small_log_options()).value();
+    WriteBatch batch;
+    batch.put(as_byte_view("a"), Bytes::copy_of("1"));
+    ASSERT_TRUE(log->write(batch));
+  }
+  ASSERT_TRUE(disk.remove("log/checkpoint"));
+  const auto file = disk.open("log/0000000000000001.log", OpenMode::write).value();
+  ASSERT_TRUE(file->write_at(log::kBlockSize, as_byte_view("VBUT")));
+  for (const auto& open : {log::open_log_to_read, log::open_log}) {
+    const auto log = open(disk, kSampleDir, small_log_options());
+    ASSERT_TRUE(log) << log.error().message();
+    ASSERT_EQ((*log)->open_report().problems.size(), 1u);
+    EXPECT_NE((*log)->open_report().problems[0].message().find("batches 1 to 1 were durable"),
+              std::string::npos);
   }
 }
 

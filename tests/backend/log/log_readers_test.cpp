@@ -89,6 +89,9 @@ std::string read_up_to(const std::string& dir, std::uint64_t counter_wanted) {
     last = *counter;
     if (held && whole_batch(*held, wrong) != held_counter) return "a snapshot changed: " + wrong;
     if (i % 7 != 0) continue;
+    const auto found = (*reader)->verify(VerifyScope::structure);
+    if (!found) return found.error().message();
+    if (!found->empty()) return found->front().message();
     auto snapshot = (*reader)->snapshot();
     if (!snapshot) return snapshot.error().message();
     held = *std::move(snapshot);
@@ -194,6 +197,8 @@ TEST(LogReaders, ThreadsReadThroughTheWriterAndBesideIt) {
       std::string wrong;
       ASSERT_TRUE(whole_batch(*backend, wrong)) << wrong;
       ASSERT_TRUE(backend->range({}).value().entries.size() >= kCounterCount);
+      const std::vector<Error> found = backend->verify(VerifyScope::structure).value();
+      ASSERT_TRUE(found.empty()) << found.front().message();
     });
     const Readers beside(
         1, [&] { ASSERT_EQ(read_up_to(path, backend->stats().durable_sequence), ""); });

@@ -70,6 +70,8 @@ class LogSession final : public crash::Session {
     VARVE_TRY(reader_.check("a reader"));
     VARVE_ASSIGN(crash::Records records, records_of(*backend_));
     VARVE_TRY(check_stats(records));
+    VARVE_TRY(check_structure(*backend_));
+    if (reader_.view != nullptr) VARVE_TRY(check_structure(*reader_.view));
     return records;
   }
   Status close() override {
@@ -105,6 +107,11 @@ class LogSession final : public crash::Session {
     const WriteResult written = backend_->write(batch);
     if (!written) return written.error();
     return {};
+  }
+  static Status check_structure(const Backend& backend) {
+    VARVE_ASSIGN(const std::vector<Error> problems, backend.verify(VerifyScope::structure));
+    if (problems.empty()) return {};
+    return problems.front().with_context("a verification finds something");
   }
   Status check_stats(const crash::Records& records) const {
     const BackendStats stats = backend_->stats();

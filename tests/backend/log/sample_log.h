@@ -53,6 +53,8 @@ struct Left {
   BackendReport report = {};
   std::set<std::string> damaged = {};  // keys whose reading is an error
   std::set<std::string> changed = {};  // keys that show something else than the newest
+  // What is wrong with what stands around the values.
+  std::vector<std::string> structure = {};
   bool says_so() const { return refusal || !report.problems.empty() || report.dropped_tail; }
 };
 

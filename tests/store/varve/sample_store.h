@@ -93,7 +93,9 @@ class SampleBackend final : public Backend {
   }
   Status sync() override { return disk_->kept->sync(); }
   Result<std::unique_ptr<ReadView>> snapshot() const override { return disk_->kept->snapshot(); }
-  Result<std::vector<Error>> verify() const override { return disk_->kept->verify(); }
+  Result<std::vector<Error>> verify(VerifyScope scope) const override {
+    return disk_->kept->verify(scope);
+  }
   Status close() override { return {}; }
 
  private:

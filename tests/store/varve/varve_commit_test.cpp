@@ -167,7 +167,7 @@ TEST(VarveCommit, ABackendThatIsAtomicOnlyInPartsIsRefused) {
     WriteResult write(const WriteBatch&) override { return WriteResult(1); }
     Status sync() override { return {}; }
     Result<std::unique_ptr<ReadView>> snapshot() const override { return io_error("none"); }
-    Result<std::vector<Error>> verify() const override { return std::vector<Error>(); }
+    Result<std::vector<Error>> verify(VerifyScope) const override { return std::vector<Error>(); }
     Status close() override { return {}; }
 
    private:

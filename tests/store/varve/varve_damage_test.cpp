@@ -138,6 +138,7 @@ TEST(VarveDamage, ADamagedPageOfLmdbCostsOneChunkWhoseBytesAreKept) {
       [&](std::string_view text) { flip_on_disk(posix_vfs(), path + "/lmdb", text); });
 }
 
+<<<<<<< HEAD
 // A new one would have nothing in it, and be in the way of whoever brings the old one back.
 TEST(VarveDamage, ASaveWithoutItsLmdbFileIsRefusedAndNoneIsMade) {
   if (!has_lmdb_backend()) GTEST_SKIP() << "this build is without LMDB";
@@ -152,6 +153,33 @@ TEST(VarveDamage, ASaveWithoutItsLmdbFileIsRefusedAndNoneIsMade) {
   EXPECT_NE(opened.error().message().find("data.mdb"), std::string::npos);
   EXPECT_FALSE(format->open_to_read(path));
   EXPECT_FALSE(posix_vfs().exists(path + "/lmdb/data.mdb").value());
+=======
+// What would find the records again if the checkpoint were lost.
+TEST(VarveDamage, VerifyFindsWhatStandsAroundTheRecordsInTheLog) {
+  sim::SimDisk disk;
+  disk.set_recording(false);
+  const auto store =
+      make_varve_format(disk, "varve", SaveBackend::file, {})->create("world").value();
+  commit(*store, {.chunks = {chunk(kHere, "a chunk with a name")}});
+  EXPECT_TRUE(verify(*store).clean()) << problems_of(verify(*store));
+  flip_on_disk(disk, "world/log", "VBAT");
+  VerifyReport report = verify(*store);
+  ASSERT_EQ(report.problems.size(), 1u) << problems_of(report);
+  EXPECT_EQ(report.problems[0].key, "the save");
+  EXPECT_NE(report.problems[0].error.message().find(
+                "world/log/0000000000000001.log: the head of the batch at offset 4096"),
+            std::string::npos)
+      << problems_of(report);
+  flip_on_disk(disk, "world/log", "VARVELOG");
+  report = verify(*store);
+  ASSERT_EQ(report.problems.size(), 2u) << problems_of(report);
+  EXPECT_EQ(report.problems[0].key, "the save");
+  EXPECT_EQ(report.problems[1].key, "the save");
+  flip_on_disk(disk, "world/log", "a chunk with a name");
+  report = verify(*store);
+  ASSERT_EQ(report.problems.size(), 3u) << "a value is told once: " << problems_of(report);
+  EXPECT_EQ(report.problems[2].key, to_string(kHere));
+>>>>>>> 14725d50cae35d4305de9fc82aa4e402421621bd
 }
 
 // What verify() finds after `harm`, which leaves all other records as they were.
