@@ -96,10 +96,11 @@ class PayloadEncoder {
 
 // The payload. What was stored as it is comes without a copy, as a part of `frame`.
 //
-// corruption: the bytes are damaged, or belong to another key. unsupported: they are good, but
-// made by a newer version, with a dictionary that is not there, or against another generator,
-// another version of it or one that makes other payloads than it did. The message says which
-// generator is needed and what to do. Errors of `generate` are passed on.
+// corruption: the bytes are damaged, or belong to another key, or the save has lost the dictionary
+// or the name of the generator they need. unsupported: they are good, but made by a newer version,
+// with another dictionary than the one of that number, or against another generator, another
+// version of it or one that makes other payloads than it did. The message says which generator is
+// needed and what to do. Errors of `generate` are passed on.
 Result<Bytes> decode_payload(ByteView key, const Bytes& frame, const PayloadSources& sources);
 
 // What the head says, for listings. The first kFrameHeadSizeMax bytes of a frame are enough, and

@@ -35,8 +35,9 @@ Result<std::shared_ptr<const PayloadDictionary>> dictionary_of(const PayloadInfo
   auto found = sources.dictionaries == nullptr ? nullptr
                                                : sources.dictionaries->find(info.dictionary_number);
   if (found != nullptr) return found;
-  return unsupported(fmt::format("payload: needs dictionary {}, which the save does not have",
-                                 info.dictionary_number));
+  // It is a part of the save, so one that is missing was lost.
+  return corruption(fmt::format("payload: needs dictionary {}, which the save does not have",
+                                info.dictionary_number));
 }
 
 // Decompresses a body that is compressed. `out` then has the size the head says.
@@ -71,7 +72,8 @@ Result<Bytes> base_of(const PayloadInfo& info, const PayloadSources& sources) {
   const GeneratorId* const needed =
       sources.generators == nullptr ? nullptr : sources.generators->find(info.generator_number);
   if (needed == nullptr) {
-    return unsupported(fmt::format(
+    // Nobody can say which generator would help.
+    return corruption(fmt::format(
         "payload: a delta against generator number {}, which the save's table does not have",
         info.generator_number));
   }

@@ -93,14 +93,14 @@ TEST(PayloadGenerator, AGeneratorThatChangedItsMindIsUnsupported) {
   }
 }
 
-TEST(PayloadGenerator, ANumberTheTableDoesNotHaveIsUnsupported) {
+TEST(PayloadGenerator, ANumberTheTableDoesNotHaveIsCorruption) {
   const Edited edited;
   Save save(edited.base);
   const GeneratorTable empty;
   for (const GeneratorTable* table : {static_cast<const GeneratorTable*>(nullptr), &empty}) {
     save.sources.generators = table;
     const Error error = error_of(edited.frame, save.sources);
-    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    EXPECT_EQ(error.code(), ErrorCode::corruption);
     EXPECT_TRUE(says(error, "generator number 5"));
   }
 }
@@ -164,12 +164,12 @@ TEST(PayloadDictionary, MakesSmallRecordsSmaller) {
   EXPECT_EQ(decoded(with, save.sources), payload.text());
 }
 
-TEST(PayloadDictionary, OneThatIsMissingIsUnsupported) {
+TEST(PayloadDictionary, OneThatIsMissingIsCorruption) {
   const Bytes frame = encoded(encoder(SpeedClass::balanced, 0, true), record(1));
   const DictionarySet empty;
   for (const DictionarySet* set : {static_cast<const DictionarySet*>(nullptr), &empty}) {
     const Error error = error_of(frame, {.dictionaries = set});
-    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    EXPECT_EQ(error.code(), ErrorCode::corruption);
     EXPECT_EQ(error.message(), "payload: needs dictionary 7, which the save does not have");
   }
 }
