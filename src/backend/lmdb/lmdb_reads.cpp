@@ -175,19 +175,14 @@ Result<std::vector<Error>> verify_all(const ReadTxn& txn, VerifyScope scope) {
   RisingKeys rising(txn);
   VARVE_ASSIGN(bool is_there, cursor.seek({}));
   while (is_there) {
-<<<<<<< HEAD
     if (Status good = rising.check(cursor.key(), {}); !good) {
       // What follows may be anything.
       problems.push_back(std::move(good).error());
       return problems;
     }
-    if (auto value = unseal(cursor.key(), cursor.stored()); !value) {
-      problems.push_back(std::move(value).error());
-=======
     if (scope == VerifyScope::everything) {
       auto value = unseal(cursor.key(), cursor.stored());
       if (!value) problems.push_back(std::move(value).error());
->>>>>>> 14725d50cae35d4305de9fc82aa4e402421621bd
     }
     ++count;
     size += cursor.key().size() + value_size(cursor.stored());

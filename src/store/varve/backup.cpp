@@ -252,9 +252,17 @@ Result<BackupSource> pin_for_backup(const Store& store) {
                     store.capabilities().format));
   }
   VARVE_ASSIGN(auto view, varve->pin_view());
+  std::optional<Error> loss = varve->loss();
+  // A space whose record is damaged, and not lost, is named when it is copied.
+  if (!loss && !view->tables().has_lost_space()) {
+    const RecordReader reader(view->snapshot(), view->tables(), true);
+    const Status placed = reader.check_chunks_are_somewhere();
+    if (!placed && placed.error().code() != ErrorCode::corruption) return placed.error();
+    if (!placed) loss = placed.error().with_context(varve->path());
+  }
   const BackendStats stats = varve->backend().stats();
   return BackupSource{std::move(view), varve->path(), stats.entry_count, stats.live_size,
-                      varve->loss()};
+                      std::move(loss)};
 }
 
 Result<BackupReport> back_up(const BackupSource& source, std::string_view target,

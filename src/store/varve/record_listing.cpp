@@ -152,6 +152,12 @@ Status RecordReader::list_chunks(const ChunkFilter& filter, const Visitor<ChunkI
   return strays.status();
 }
 
+Status RecordReader::check_chunks_are_somewhere() const {
+  StrayRecords strays;
+  VARVE_TRY(count_chunks_nowhere(strays));
+  return strays.status();
+}
+
 Status RecordReader::count_chunks_nowhere(StrayRecords& strays) const {
   RangeQuery query{.prefix = SaveKey(KeyTag::chunk).copy(), .values = false};
   const auto count = [&](const RangeEntry& entry) -> Result<bool> {

@@ -44,6 +44,10 @@ class RecordReader {
   };
   Result<std::optional<EntityPlace>> find_entity(EntityId id) const;
 
+  // corruption if there are chunks in spaces the table lacks: records are lost, and these may not
+  // be the only ones.
+  Status check_chunks_are_somewhere() const;
+
   // All records of an entity's data, wherever they are: for one whose place is damaged. Goes
   // through all entities.
   Result<std::vector<Bytes>> find_entity_keys(EntityId id) const;

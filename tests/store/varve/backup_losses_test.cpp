@@ -86,6 +86,31 @@ TEST_F(VarveBackupLosses, WhatASaveLostStaysInItsBackup) {
   expect_backup_is(*world_);
 }
 
+// A loss may show in nothing but in what refers to what is lost.
+TEST_F(VarveBackupLosses, ASaveThatLacksWhatItRefersToIsNotBackedUp) {
+  fill();
+  commit(
+      *world_,
+      {.chunks = {{ChunkPos(1, 1).in(Space::named("the_nether").value()), Bytes::copy_of("hot")}}});
+  ASSERT_TRUE(back_up_world());
+  const auto whole = records_at(kTarget);
+  const Bytes kept = static_cast<VarveStore&>(*world_).backend().get(space_key(1)).value().value();
+  WriteBatch batch;
+  batch.erase(space_key(1));
+  ASSERT_TRUE(static_cast<VarveStore&>(*world_).backend().write(batch));
+  ASSERT_TRUE(world_->close());
+  open_world();
+  expect_refused(back_up_world(), "may lack what an older backup has");
+  EXPECT_EQ(records_at(kTarget), whole);
+
+  batch.clear();
+  batch.put(space_key(1), kept);
+  ASSERT_TRUE(static_cast<VarveStore&>(*world_).backend().write(batch));
+  ASSERT_TRUE(world_->close());
+  open_world();
+  EXPECT_TRUE(back_up_world());
+}
+
 TEST_F(VarveBackupLosses, WhatASaveLostStaysInTheBackupsBesideIt) {
   for (int i = 0; i < 8; ++i) fill(40, 500 + static_cast<std::size_t>(i));
   EXPECT_TRUE(commit_keeping(*world_, 1, "one").problems.empty());

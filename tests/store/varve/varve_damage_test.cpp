@@ -138,7 +138,6 @@ TEST(VarveDamage, ADamagedPageOfLmdbCostsOneChunkWhoseBytesAreKept) {
       [&](std::string_view text) { flip_on_disk(posix_vfs(), path + "/lmdb", text); });
 }
 
-<<<<<<< HEAD
 // A new one would have nothing in it, and be in the way of whoever brings the old one back.
 TEST(VarveDamage, ASaveWithoutItsLmdbFileIsRefusedAndNoneIsMade) {
   if (!has_lmdb_backend()) GTEST_SKIP() << "this build is without LMDB";
@@ -153,7 +152,8 @@ TEST(VarveDamage, ASaveWithoutItsLmdbFileIsRefusedAndNoneIsMade) {
   EXPECT_NE(opened.error().message().find("data.mdb"), std::string::npos);
   EXPECT_FALSE(format->open_to_read(path));
   EXPECT_FALSE(posix_vfs().exists(path + "/lmdb/data.mdb").value());
-=======
+}
+
 // What would find the records again if the checkpoint were lost.
 TEST(VarveDamage, VerifyFindsWhatStandsAroundTheRecordsInTheLog) {
   sim::SimDisk disk;
@@ -179,7 +179,6 @@ TEST(VarveDamage, VerifyFindsWhatStandsAroundTheRecordsInTheLog) {
   report = verify(*store);
   ASSERT_EQ(report.problems.size(), 3u) << "a value is told once: " << problems_of(report);
   EXPECT_EQ(report.problems[2].key, to_string(kHere));
->>>>>>> 14725d50cae35d4305de9fc82aa4e402421621bd
 }
 
 // What verify() finds after `harm`, which leaves all other records as they were.
