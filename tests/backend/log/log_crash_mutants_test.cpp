@@ -18,6 +18,7 @@ using crash::Workload;
 void sweep(std::string_view what, const Workload& workload, const crash::Start& start,
            const crash::ExpectedMutants& expected) {
   LogSubject log(small_log_options());
+  log.set_reading_first(false);
   crash::expect_mutants(what, log, workload, start, expected);
 }
 
@@ -43,6 +44,7 @@ TEST(LogCrashMutants, OfCreation) {
 // 19..24 prepare another, 25..30 write a checkpoint, 34..40 move records.
 TEST(LogCrashMutants, OfRollingOver) {
   LogSubject log(small_log_options());
+  log.set_reading_first(false);
   const crash::Start start = start_after(log, {put("a", 600, 1)});
   sweep("rolling over", {put("b", 5000, 2), put("c", 5000, 3)}, start,
         {.caught_count = 58,
@@ -59,6 +61,7 @@ TEST(LogCrashMutants, OfRollingOver) {
 // zeros off the segment before, the rest is as before.
 TEST(LogCrashMutants, OfClearing) {
   LogSubject log(small_log_options());
+  log.set_reading_first(false);
   const crash::Start start =
       start_after(log, {put("a", 5000, 1), put("b", 5000, 2), put("b", 5000, 3)});
   sweep(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/try.h"
 #include "io/sim/sim_disk.h"
@@ -131,15 +132,38 @@ class LogSession final : public crash::Session {
   std::vector<std::uint64_t> sequences_;  // after each step
 };
 
+// What a reader shows who comes before anybody who writes; nullopt if it cannot read.
+Result<std::optional<crash::Records>> read_first(Vfs& vfs, const log::LogOptions& options) {
+  const auto reader = log::open_log_to_read(vfs, "log", options);
+  if (!reader) return std::nullopt;
+  const BackendReport report = (*reader)->open_report();
+  if (!report.problems.empty()) {
+    return report.problems.front().with_context("a problem is reported to a reader");
+  }
+  auto records = records_of(**reader);
+  if (!records) return std::nullopt;
+  return *std::move(records);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<crash::Session>> LogSubject::open(Vfs& vfs) {
   if (!has_holes_) static_cast<sim::SimDisk&>(vfs).set_holes(false);
   if (is_forgetful_) (void)vfs.remove("log/checkpoint");
+  std::optional<crash::Records> seen;
+  const bool is_first = std::exchange(boot_id_, vfs.boot_id()) != vfs.boot_id();
+  if (is_first && reads_first_) {
+    VARVE_ASSIGN(seen, read_first(vfs, options_));
+  }
   VARVE_ASSIGN(auto backend, log::open_log(vfs, "log", options_));
   const BackendReport report = backend->open_report();
   if (!report.problems.empty())
     return report.problems.front().with_context("a problem is reported");
+  if (seen) {
+    VARVE_ASSIGN(const crash::Records found, records_of(*backend));
+    const auto wrong = crash::difference(found, *seen);
+    if (wrong) return corruption("a reader who came first does not show the same: " + *wrong);
+  }
   return std::make_unique<LogSession>(vfs, options_, stutters_, std::move(backend));
 }
 
