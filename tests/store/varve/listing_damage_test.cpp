@@ -168,8 +168,9 @@ TEST(VarveListing, AChunkNobodyCouldAskForIsCounted) {
       {at(0xff, 0xff, 0xff, 0xff), "0x10ffffffff: "},
       // Its last chunk would be outside of 32 bits.
       {at(0, 0, 1, 0xff, 0xff, 0xff, 0xff, 0), "a region too far out"}};
-  for (const auto& [key, message] : bad) {
-    expect_counted(message.c_str(), [&](auto& disk) { disk.put_framed(key, "x"); }, message);
+  for (const auto& each : bad) {
+    const auto harm = [&](SampleDisk& disk) { disk.put_framed(each.first, "x"); };
+    expect_counted(each.second.c_str(), harm, each.second);
   }
   const Listed listed = list_after([&](auto& disk) {
     for (const auto& [key, message] : bad) disk.put_framed(key, "x");
