@@ -235,6 +235,9 @@ struct BackendReport {
   bool dropped_tail = false;   // batches nobody was promised were cut off
   bool rebuilt_index = false;  // what finds the values was made anew from them
   std::vector<Error> problems = {};
+  // Why entries may be missing that nobody erased: what was durable cannot be read, now or when it
+  // was opened to write before.
+  std::optional<Error> loss = {};
 };
 
 // What a verification looks at.

@@ -13,8 +13,7 @@
 namespace varve {
 
 // What a save did. Records it could not encode are not in it: they stay dirty, the
-// rest was saved, and `problems` names them; and the path of a backup that could not be kept beside
-// the save, which was made all the same.
+// rest was saved, and `problems` names them.
 struct SaveReport {
   std::uint64_t generation = 0;  // of the save afterwards
   std::uint64_t tick = 0;
@@ -37,6 +36,8 @@ struct SaveReport {
   std::chrono::nanoseconds commit_time{};
 
   std::vector<RecordProblem> problems = {};
+  // Why the backup that was to be kept beside the save was not. The save was made all the same.
+  std::optional<Error> backup_error = {};
 };
 
 // Copies of a handle show the same save. A handle outlives its world.

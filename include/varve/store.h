@@ -92,11 +92,6 @@ struct StoreDefaults {
   std::uint32_t max_backups = 1;
 };
 
-struct RecordProblem {
-  std::string key = {};  // "chunk:3,-2", or a file where no record can be named
-  Error error;
-};
-
 // --- Committing ----------------------------------------------------------------------
 
 struct ChunkChange {
@@ -132,7 +127,7 @@ struct Commit {
   // If set, the generation before this one becomes the newest backup, and so many are
   // kept; 0 removes them all. If not, or if this commit makes no generation, backups
   // stay as they are. A backup that cannot be kept fails the commit, or, in a format whose commits
-  // do not need it, is named in CommitStats::problems.
+  // do not need it, is CommitStats::backup_error.
   std::optional<std::uint32_t> backup_count = {};
 };
 
@@ -152,8 +147,8 @@ struct CommitStats {
   // What really went to storage, after compression and with the format's own
   // bookkeeping. 0 if nothing was written.
   std::uint64_t written_size = 0;
-  // What could not be done beside the commit, which was made all the same: keeping a backup.
-  std::vector<RecordProblem> problems = {};
+  // Why the backup that was to be kept was not. The commit was made all the same.
+  std::optional<Error> backup_error = {};
 };
 
 // How far a long call has come, from 0 to 1, and whether to give up. Any thread may
@@ -241,6 +236,11 @@ class StoreView {
 };
 
 // --- Upkeep --------------------------------------------------------------------------
+
+struct RecordProblem {
+  std::string key = {};  // "chunk:3,-2", or a file where no record can be named
+  Error error;
+};
 
 // What opening a save found and did. A save that was closed and is whole gives an empty one.
 struct OpenReport {

@@ -281,7 +281,10 @@ void World::Core::tell_outcome(const SaveOutcome& outcome) noexcept {
     counters.save_count += whole ? 1 : 0;
     counters.bytes_written += report->written_size;
     for (const RecordProblem& problem : report->problems)
-      note_error(LogLevel::error, "a part of a save failed: " + problem.key, problem.error);
+      note_error(LogLevel::error, "a record could not be saved: " + problem.key, problem.error);
+    if (report->backup_error) {
+      note_error(LogLevel::error, "no backup was kept beside a save", *report->backup_error);
+    }
     if (logger.enabled())
       logger.log(LogLevel::info,
                  copy    ? "saved a copy"

@@ -137,7 +137,6 @@ Result<SaveReport> Saver::commit_carried(SaveJob& job) {
   outcome.generator_recorded = job.generator.has_value();
   gather_ids(carried_);
   note_erased(built.commit, outcome);
-  if (job.backup_count) built.problems.reserve(built.problems.size() + 1);
   VARVE_ASSIGN(CommitStats stats, store_.commit(built.commit, job.state().committing));
   assert(!carried_.empty());  // Each job brings one, if an empty one.
   take_ids(carried_.front(), outcome);
@@ -149,10 +148,7 @@ Result<SaveReport> Saver::commit_carried(SaveJob& job) {
   report.commit_time = Clock::now() - encoded_at;
   report.tick = built.commit.tick;
   report.problems = std::move(built.problems);
-  for (RecordProblem& problem : stats.problems) {
-    if (report.problems.size() == report.problems.capacity()) break;
-    report.problems.push_back(std::move(problem));
-  }
+  report.backup_error = std::move(stats.backup_error);
   return report;
 }
 

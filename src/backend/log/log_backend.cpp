@@ -199,6 +199,8 @@ Status LogBackend::open() {
       return io_error(fmt::format("{}: the log that was just made is gone", files_.dir()));
   }
   files_.set_identity(recovered->log_id, recovered->next_segment_id);
+  // Before the log goes on without it, and nothing tells of it any more.
+  if (recovered->lost_now) VARVE_TRY(files_.note_loss(*recovered->report.loss));
   clear_away(*recovered);
   VARVE_TRY(make_pin_file(files_.vfs(), files_.readers_path()));
   VARVE_ASSIGN(ControlFile control, ControlFile::open(files_.vfs(), files_.control_path(), true));

@@ -17,7 +17,8 @@ Result<std::optional<Recovered>> Recovery::run() {
   const bool has_checkpoint = checkpoint && *checkpoint;
   VARVE_TRY(read_control());
   // Last, so that beside a writer everything it had published by then is among them.
-  VARVE_ASSIGN(listed_, files_.list());
+  std::string set_aside;
+  VARVE_ASSIGN(listed_, files_.list(&set_aside));
   if (listed_.empty() && checkpoint && !*checkpoint) return std::nullopt;
   if (!checkpoint) problem(checkpoint.error());
   bool is_usable = has_checkpoint;
@@ -28,7 +29,7 @@ Result<std::optional<Recovered>> Recovery::run() {
     // nor what was after.
     is_usable = out_.sequence >= needed_sequence;
     if (!is_usable) {
-      problem(corruption(fmt::format(
+      lost(corruption(fmt::format(
           "{}: it cannot be read on behind batch {}, and its checkpoint needs batch {}; it is put "
           "together without that one, from what can be read of its segments",
           files_.dir(), out_.sequence, needed_sequence)));
@@ -40,8 +41,14 @@ Result<std::optional<Recovered>> Recovery::run() {
     start_over();
     VARVE_TRY(from_segments());
   }
-  if (ends_early_) problem(*std::move(ends_early_));
+  if (ends_early_) lost(*std::move(ends_early_));
   if (!is_usable && is_unfinished()) return std::nullopt;
+  if (!out_.report.loss && !set_aside.empty()) {
+    out_.report.loss = corruption(fmt::format(
+        "{}: something was damaged when this was set aside, and what it held may be missing; move "
+        "the file away once nothing is needed of it",
+        set_aside));
+  }
   settle();
   VARVE_ASSIGN(out_.is_overtaken, is_overtaken());
   return std::move(out_);
@@ -159,7 +166,7 @@ Result<std::vector<SegmentRef>> Recovery::segments_behind(const CheckpointHead& 
     } else if (segment || segment.error().code() == ErrorCode::not_found) {
       out_.leftovers.push_back(id);
     } else if (segment.error().code() == ErrorCode::corruption) {
-      problem(segment.error());
+      lost(segment.error());
       out_.set_aside.push_back(id);
     } else {
       return segment.error();
@@ -172,11 +179,11 @@ void Recovery::add_moved(const SegmentRef& segment) {
   FindBudget budget(segment->file_size);
   for (std::uint64_t offset = kBlockSize; offset < segment->file_size;) {
     auto batch = find_batch(*segment->file, segment->file_size, offset, segment->salt, budget);
-    if (!batch) return problem(batch.error());
+    if (!batch) return lost(batch.error());
     if (!*batch && budget.is_spent()) {
-      problem(corruption(segment->file->path() +
-                         ": what its headers claim is more than it has room for, and what is not "
-                         "in one block was passed over"));
+      lost(corruption(segment->file->path() +
+                      ": what its headers claim is more than it has room for, and what is not "
+                      "in one block was passed over"));
     }
     if (!*batch) return;
     for (const DirectoryEntry& entry : (*batch)->entries) {
@@ -211,7 +218,7 @@ Status Recovery::from_segments() {
     if (!segment && segment.error().code() == ErrorCode::not_found) continue;
     if (!segment && segment.error().code() != ErrorCode::corruption) return segment.error();
     if (!segment) {
-      problem(segment.error());
+      lost(segment.error());
       out_.set_aside.push_back(id);
       continue;
     }
@@ -238,7 +245,7 @@ Status Recovery::from_segments() {
   if (log.gap_count() != 0) {
     const std::string places =
         log.gap_count() == 1 ? "one place" : fmt::format("{} places", log.gap_count());
-    problem(
+    lost(
         corruption(fmt::format("{}: in {} batches that were durable cannot be read; what they "
                                "held is missing, or older than it should be",
                                files_.dir(), places)));

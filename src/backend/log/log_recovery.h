@@ -4,12 +4,10 @@
 // Invariants:
 // 1. What is taken in are whole batches, in order and without a gap up to the last one.
 // 2. Every batch up to `durable_sequence` survives any crash as it lies. Later ones were read, but
-// may
-//    be in the page cache alone, even if a sync would say otherwise: a writer writes them
+//    may be in the page cache alone, even if a sync would say otherwise: a writer writes them
 //    again, elsewhere, before anybody sees them.
 // 3. A batch that was durable and cannot be read is a problem in the report, and ends the log like
-// a
-//    torn one: what is shown is what was there before it.
+//    a torn one: what is shown is what was there before it.
 #pragma once
 
 #include <cstdint>
@@ -64,6 +62,8 @@ struct Recovered {
   std::uint64_t tail_size = 0;
   // A writer began meanwhile, and it must be read once more.
   bool is_overtaken = false;
+  // Entries were found to be lost, and nobody has noted that yet.
+  bool lost_now = false;
   BackendReport report;
 };
 

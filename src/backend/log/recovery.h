@@ -36,6 +36,12 @@ class Recovery {
 
  private:
   void problem(Error error) { out_.report.problems.push_back(std::move(error)); }
+  // One that takes entries away without a trace.
+  void lost(Error error) {
+    if (!out_.report.loss) out_.report.loss = error;
+    out_.lost_now = true;
+    problem(std::move(error));
+  }
   OpenMode mode() const { return options_.writes ? OpenMode::write : OpenMode::read; }
 
   Status read_control() {
@@ -82,6 +88,8 @@ class Recovery {
     ends_early_.reset();
     Recovered empty;
     empty.report.problems = std::move(out_.report.problems);
+    empty.report.loss = std::move(out_.report.loss);
+    empty.lost_now = out_.lost_now;
     empty.known_generation = out_.known_generation;
     out_ = std::move(empty);
     state_.clear();

@@ -39,12 +39,24 @@ std::uint64_t SegmentFiles::new_log_id() const noexcept { return salt_of(seed_, 
 
 std::string SegmentFiles::path(std::string_view name) const { return path_join(dir_, name); }
 
-Result<std::vector<ListedSegment>> SegmentFiles::list() const {
+Status SegmentFiles::note_loss(const Error& loss) const {
+  const std::string name = path("records-lost" + std::string(kSetAsideSuffix));
+  VARVE_ASSIGN(const auto file, vfs_.open(name, OpenMode::replace));
+  VARVE_TRY(file->append(as_byte_view(loss.message() + "\n")));
+  VARVE_TRY(file->sync_data());
+  VARVE_TRY(file->close());
+  return vfs_.sync_dir(dir_);
+}
+
+Result<std::vector<ListedSegment>> SegmentFiles::list(std::string* set_aside) const {
   VARVE_ASSIGN(const std::vector<DirEntry> entries, vfs_.list(dir_));
   std::vector<ListedSegment> segments;
   // Sorted by name, which is by number: all have as many digits.
   for (const DirEntry& entry : entries) {
     if (entry.kind != FileKind::file) continue;
+    if (set_aside != nullptr && entry.name.ends_with(kSetAsideSuffix)) {
+      *set_aside = path(entry.name);
+    }
     if (const auto id = parse_segment_name(entry.name)) segments.push_back({*id, entry.size});
   }
   return segments;

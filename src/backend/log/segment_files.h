@@ -16,7 +16,8 @@
 
 namespace varve::log {
 
-// Behind the name of a segment that lay behind damage and is nobody's any more.
+// Behind the name of a segment that lay behind damage and is nobody's any more, and of a note that
+// something was lost.
 inline constexpr std::string_view kSetAsideSuffix = ".damaged";
 
 struct ListedSegment {
@@ -48,8 +49,11 @@ class SegmentFiles {
   std::uint64_t new_log_id() const noexcept;
   std::uint64_t next_segment_id() const noexcept { return next_segment_id_; }
 
-  // All segments, by rising number.
-  Result<std::vector<ListedSegment>> list() const;
+  // All segments, by rising number. `set_aside`, if it is not null, becomes the path of a file that
+  // an earlier opening left of damage, if there is one.
+  Result<std::vector<ListedSegment>> list(std::string* set_aside = nullptr) const;
+  // Leaves one that says what was lost, for later openings, which cannot see it any more.
+  Status note_loss(const Error& loss) const;
 
   // A segment without batches, with zeros written up to `size`; durable with its name when it
   // returns. A crash on the way leaves nothing but a temporary file. A writer and upkeep may call

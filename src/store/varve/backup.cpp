@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "backend/log/segment_files.h"
 #include "base/guarded.h"
 #include "base/try.h"
 #include "io/path.h"
@@ -61,25 +60,13 @@ Status check_apart(Vfs& vfs, const std::string& root, const std::string& source)
 }
 
 // Records that are lost as a whole look like ones that were erased. So nothing is copied from a
-// save that lost some: they may be in no other place than the backup that would lose them, too.
-Status check_complete(const BackupSource& source, Vfs& vfs) {
-  if (source.loss) {
-    return corruption(
-        fmt::format("{}; since the save may lack what an older backup has, nothing was copied: "
-                    "bring that back, "
-                    "or copy what can still be read with `varve convert --lossy`",
-                    source.loss->message()));
-  }
-  const auto files = vfs.list(path_join(source.path, kLogFolder));
-  if (!files) return {};
-  for (const DirEntry& file : *files) {
-    if (!file.name.ends_with(log::kSetAsideSuffix)) continue;
-    return corruption(fmt::format(
-        "{}: this part of the save was damaged and is set aside; since the save may lack what an "
-        "older backup has, nothing was copied: move the file away once nothing is needed of either",
-        path_join(path_join(source.path, kLogFolder), file.name)));
-  }
-  return {};
+// save that lost some: they may be in no other place than what would lose them, too.
+Status check_complete(const BackupSource& source, std::string_view advice) {
+  if (!source.loss) return {};
+  return corruption(fmt::format(
+      "{}; since it may lack what it once had, nothing was copied: {}, or copy what can still be "
+      "read with `varve convert --lossy`",
+      source.loss->message(), advice));
 }
 
 VarveStore& as_varve(Store& store) { return static_cast<VarveStore&>(store); }
@@ -97,9 +84,10 @@ Status make_copy(const BackupDisk& disk, const std::string& path, BackupCopy& co
 
 class TargetUpdate {
  public:
-  TargetUpdate(const BackupSource& source, std::string root, const BackupDisk& disk,
-               BackupCopy& copy)
+  TargetUpdate(const BackupSource& source, std::string root, NewerTarget newer,
+               const BackupDisk& disk, BackupCopy& copy)
       : source_(source),
+        newer_(newer),
         root_(std::move(root)),
         unfinished_(root_ + std::string(kUnfinishedBackupSuffix)),
         replaced_(root_ + std::string(kReplacedBackupSuffix)),
@@ -172,7 +160,7 @@ class TargetUpdate {
       return invalid_argument(fmt::format(
           "{} is no backup of {}, but another save; choose another path", root_, source_.path));
     }
-    if (theirs.generation > ours.generation) {
+    if (theirs.generation > ours.generation && newer_ == NewerTarget::refuse) {
       return invalid_argument(fmt::format(
           "{} holds generation {}, which is newer than generation {} of {}; choose another path",
           root_, theirs.generation, ours.generation, source_.path));
@@ -209,6 +197,7 @@ class TargetUpdate {
   }
 
   const BackupSource& source_;
+  const NewerTarget newer_;
   const std::string root_;
   const std::string unfinished_;
   const std::string replaced_;
@@ -243,6 +232,14 @@ BackupDisk::BackupDisk(Vfs& vfs, const log::LogOptions& log, const Limits& limit
                                 with_durability(log, Durability::Kind::none))),
       limits_(limits) {}
 
+std::optional<std::uint64_t> read_save_id(const Format& saves, const std::string& path) {
+  const auto save = saves.open_to_read(path);
+  const auto* varve = save ? dynamic_cast<const VarveStore*>(save->get()) : nullptr;
+  if (varve == nullptr) return std::nullopt;
+  const auto view = varve->pin_view();
+  return view ? std::optional((*view)->header().save_id) : std::nullopt;
+}
+
 Result<BackupSource> pin_for_backup(const Store& store) {
   const auto* varve = dynamic_cast<const VarveStore*>(&store);
   if (varve == nullptr) {
@@ -267,14 +264,14 @@ Result<BackupSource> pin_for_backup(const Store& store) {
 
 Result<BackupReport> back_up(const BackupSource& source, std::string_view target,
                              const BackupOptions& options, Progress& progress,
-                             const BackupDisk& disk) {
+                             const BackupDisk& disk, NewerTarget newer) {
   return or_out_of_memory([&]() -> Result<BackupReport> {
     VARVE_TRY(check_name(root_of(target)));
     VARVE_ASSIGN(std::string root, behind_link(disk.vfs(), root_of(target)));
     VARVE_TRY(check_apart(disk.vfs(), root, source.path));
-    VARVE_TRY(check_complete(source, disk.vfs()));
+    VARVE_TRY(check_complete(source, "bring an older backup back"));
     BackupCopy copy(source, options, disk.limits(), progress);
-    VARVE_TRY(TargetUpdate(source, std::move(root), disk, copy).run());
+    VARVE_TRY(TargetUpdate(source, std::move(root), newer, disk, copy).run());
     progress.report(1);
     return copy.report();
   });
@@ -303,7 +300,7 @@ Result<BackupReport> restore_backup(std::string_view backup, std::string_view sa
     BackupReport report;
     {
       VARVE_ASSIGN(const BackupSource source, pin_for_backup(*store));
-      VARVE_TRY(check_complete(source, vfs));
+      VARVE_TRY(check_complete(source, "take another backup"));
       BackupCopy copy(source, {}, disk.limits(), progress);
       VARVE_TRY(make_copy(disk, unfinished, copy));
       report = copy.report();

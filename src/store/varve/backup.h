@@ -65,9 +65,15 @@ struct BackupSource {
 // unsupported if it is no store of the varve format.
 Result<BackupSource> pin_for_backup(const Store& store);
 
+// What becomes of a target that holds a newer generation of the same save: somebody went on in it,
+// or the save was put back to an older one.
+enum class NewerTarget : std::uint8_t { refuse, replace };
+
 Result<BackupReport> back_up(const BackupSource& source, std::string_view target,
                              const BackupOptions& options, Progress& progress,
-                             const BackupDisk& disk);
+                             const BackupDisk& disk, NewerTarget newer = NewerTarget::refuse);
+// Of the save at `path`, if it can be read.
+std::optional<std::uint64_t> read_save_id(const Format& saves, const std::string& path);
 Result<BackupReport> restore_backup(std::string_view backup, std::string_view save,
                                     Progress& progress, const BackupDisk& disk);
 

@@ -147,6 +147,11 @@ Result<BackupCopy::Changes> BackupCopy::find_changes(const ReadView& target) {
   }
 }
 
+Result<bool> BackupCopy::is_same(const ReadView& target) {
+  VARVE_ASSIGN(const Changes changes, find_changes(target));
+  return changes.put.empty() && changes.erased.empty();
+}
+
 Result<bool> BackupCopy::copy_changes(Backend& target) {
   VARVE_ASSIGN(const Changes changes, find_changes(target));
   if (changes.is_too_much) {

@@ -24,6 +24,9 @@ class BackupCopy {
   // than one batch may hold.
   Result<bool> copy_changes(Backend& target);
 
+  // Whether `target` is what the source is, as far as heads and sizes of values tell.
+  Result<bool> is_same(const ReadView& target);
+
   BackupReport& report() noexcept { return report_; }
 
  private:

@@ -5,6 +5,7 @@
 #include "base/try.h"
 #include "io/path.h"
 #include "store/save_folder.h"
+#include "store/varve/backup_copy.h"
 
 namespace varve {
 namespace {
@@ -51,46 +52,53 @@ Result<bool> SaveBackups::is_newest(const BackupSource& source) const {
   const auto* varve = dynamic_cast<const VarveStore*>(newest->get());
   if (varve == nullptr) return false;
   VARVE_ASSIGN(const auto view, varve->pin_view());
-  return is_same_state(view->header(), source.view->header());
+  if (!is_same_state(view->header(), source.view->header())) return false;
+  // A save that was put back to an older state comes by the same numbers again.
+  Progress progress;
+  return BackupCopy(source, {}, disk_.limits(), progress).is_same(view->snapshot());
 }
 
 bool SaveBackups::is_foreign(std::uint32_t number, const BackupSource& source) const {
-  const auto backup = disk_.saves().open_to_read(path(number));
-  if (!backup) return false;
-  const auto* varve = dynamic_cast<const VarveStore*>(backup->get());
-  const auto view = varve != nullptr ? varve->pin_view() : not_found("no varve save");
-  return view && (*view)->header().save_id != source.view->header().save_id;
+  const auto id = read_save_id(disk_.saves(), path(number));
+  return id && *id != source.view->header().save_id;
+}
+
+Status SaveBackups::trim(std::vector<std::uint32_t> numbers, std::uint32_t count,
+                         const BackupSource& source) {
+  for (; !numbers.empty() && numbers.back() > count; numbers.pop_back()) {
+    if (is_foreign(numbers.back(), source)) continue;
+    VARVE_TRY(disk_.saves().remove(path(numbers.back())));
+  }
+  return {};
 }
 
 Status SaveBackups::keep(const BackupSource& source, std::uint32_t count) {
   count = std::min(count, kBackupCountMax);
   has_none_ = false;
+  // They may have what the save has lost.
+  if (source.loss) return source.loss->with_context("all backups stay as they are");
   VARVE_TRY(finish_backup_rotation(disk_.vfs(), root_));
-  VARVE_ASSIGN(std::vector<std::uint32_t> numbers, list_backups(disk_.vfs(), root_));
-  while (!numbers.empty() && numbers.back() > count) {
-    if (!is_foreign(numbers.back(), source)) {
-      VARVE_TRY(disk_.saves().remove(path(numbers.back())));
-    }
-    numbers.pop_back();
-  }
+  VARVE_ASSIGN(const std::vector<std::uint32_t> numbers, list_backups(disk_.vfs(), root_));
   if (count == 0) {
+    VARVE_TRY(trim(numbers, 0, source));
     has_none_ = true;
     return {};
   }
   // A commit that failed after its backup was made tries again. If its process died, the name of
   // that backup may not be durable yet.
   VARVE_ASSIGN(const bool is_there, is_newest(source));
-  if (is_there) return disk_.vfs().sync_dir(path_parent(root_));
-  const std::uint32_t number = has(numbers, count) ? count : first_free(numbers);
-  Progress progress;
-  auto kept = back_up(source, path(number), {}, progress, disk_);
-  if (!kept && kept.error().code() == ErrorCode::invalid_argument && !is_foreign(number, source)) {
-    // Somebody played on in it, so that it is no older state of this save any more.
-    VARVE_TRY(disk_.saves().remove(path(number)));
-    kept = back_up(source, path(number), {}, progress, disk_);
+  if (is_there) {
+    VARVE_TRY(disk_.vfs().sync_dir(path_parent(root_)));
+    return trim(numbers, count, source);
   }
+  // The oldest one, if there are enough: nothing goes before there is something newer in its place.
+  const std::uint32_t number = numbers.size() >= count ? numbers.back() : first_free(numbers);
+  Progress progress;
+  const auto kept = back_up(source, path(number), {}, progress, disk_, NewerTarget::replace);
   if (!kept) return kept.error();
-  return move_to_front(number);
+  VARVE_TRY(move_to_front(number));
+  VARVE_ASSIGN(const std::vector<std::uint32_t> after, list_backups(disk_.vfs(), root_));
+  return trim(after, count, source);
 }
 
 }  // namespace varve

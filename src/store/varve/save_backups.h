@@ -39,6 +39,8 @@ class SaveBackups {
   // Gives the backup of this number the first place; those before it move on by one.
   Status move_to_front(std::uint32_t number);
   Result<bool> is_newest(const BackupSource& source) const;
+  // Removes those above the count.
+  Status trim(std::vector<std::uint32_t> numbers, std::uint32_t count, const BackupSource& source);
   // Whether the backup of this number can be read and is of another save.
   bool is_foreign(std::uint32_t number, const BackupSource& source) const;
 

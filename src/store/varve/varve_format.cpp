@@ -108,6 +108,14 @@ class VarveFormat final : public Format {
   Result<std::unique_ptr<Store>> open_as(const std::string& root, bool writes,
                                          bool has_durable_name = false) const;
   Status must_be_free(const std::string& root) const;
+  // Whether there is a save at `path` that is not another one for sure.
+  Result<bool> is_backup_of(const std::string& root, const std::string& path) const {
+    VARVE_ASSIGN(const bool is_there, is_save(path));
+    if (!is_there) return false;
+    const auto ours = read_save_id(*this, root);
+    const auto theirs = read_save_id(*this, path);
+    return !ours || !theirs || *ours == *theirs;
+  }
   Status create_save(const std::string& root) const;
   Status rename_save(const std::string& from, const std::string& to) const;
   Status remove_save(const std::string& root) const;
@@ -167,12 +175,13 @@ Status VarveFormat::must_be_free(const std::string& root) const {
     return invalid_argument(
         fmt::format("{} exists already; open it, remove it or choose another path", root));
   }
-  // A new world would take these for its own, and rotate away all that is left of another. And what
-  // was there before a backup was brought back is where that was cut short.
+  // A new world would take these for its own, and rotate away all that is left of another. And
+  // where bringing a backup back was cut short, what was there before has no other name.
+  VARVE_ASSIGN(const bool is_restoring, is_save(root + std::string(kUnfinishedRestoreSuffix)));
   for (const std::string& left : {backup_path(root, 1), rotating_backup_path(root),
                                   root + std::string(kBeforeRestoreSuffix)}) {
     VARVE_ASSIGN(const bool is_left, is_save(left));
-    if (!is_left) continue;
+    if (!is_left || (left.ends_with(kBeforeRestoreSuffix) && !is_restoring)) continue;
     return invalid_argument(
         fmt::format("there is no save at {}, but {} is there, which was one; rename that to bring "
                     "it back, or move it away to begin anew",
@@ -207,7 +216,7 @@ Status VarveFormat::rename_save(const std::string& from, const std::string& to) 
   std::vector<std::pair<std::string, std::string>> moves;
   VARVE_ASSIGN(const auto numbers, list_backups(vfs_, from));
   for (const std::uint32_t number : numbers) {
-    VARVE_ASSIGN(const bool is_ours, is_save(backup_path(from, number)));
+    VARVE_ASSIGN(const bool is_ours, is_backup_of(from, backup_path(from, number)));
     if (is_ours) moves.emplace_back(backup_path(from, number), backup_path(to, number));
   }
   moves.emplace_back(from, to);
@@ -236,7 +245,7 @@ Status VarveFormat::remove_save(const std::string& root) const {
   VARVE_ASSIGN(const auto numbers, list_backups(vfs_, root));
   for (const std::uint32_t number : numbers) {
     const std::string backup = backup_path(root, number);
-    VARVE_ASSIGN(const bool is_ours, is_save(backup));
+    VARVE_ASSIGN(const bool is_ours, is_backup_of(root, backup));
     if (is_ours) VARVE_TRY(remove_save(backup));
   }
   VARVE_TRY(remove_folder_save(vfs_, root, lock_path(going, backend_)));

@@ -7,7 +7,6 @@
 #include "base/guarded.h"
 #include "base/try.h"
 #include "store/commit_check.h"
-#include "store/save_folder.h"
 #include "store/varve/commit_plan.h"
 #include "store/varve/header_records.h"
 #include "store/varve/save_backups.h"
@@ -76,10 +75,8 @@ Result<std::unique_ptr<VarveStore>> VarveStore::open(Parts parts) {
   if (!tables) return tables.error().with_context(parts.path);
   // A record of a table that is damaged is there, and named.
   const bool has_whole_tables = report.problems.size() == problem_count;
-  std::optional<Error> loss;
-  if (!backend_report.problems.empty()) {
-    loss = backend_report.problems.front().with_context(parts.path);
-  } else if (has_whole_tables && !has_generator(found->header, *tables)) {
+  std::optional<Error> loss = backend_report.loss;
+  if (!loss && has_whole_tables && !has_generator(found->header, *tables)) {
     loss = corruption(
         fmt::format("{}: the record of its generator is lost, and others may be", parts.path));
     report.problems.push_back({"the save", *loss});
@@ -302,7 +299,7 @@ Result<CommitStats> VarveStore::commit(const Commit& commit, Progress& progress)
       // did.
       if (commit.backup_count) {
         Status kept = keep_backups(*commit.backup_count);
-        if (!kept) stats.problems.push_back({backup_path(path_, 1), std::move(kept).error()});
+        if (!kept) stats.backup_error = std::move(kept).error();
       }
       // Both before the write: behind it there may be no memory to say what came of it.
       const auto after = std::make_shared<Newest>(header, plan.tables());

@@ -3,8 +3,8 @@
 // Invariants checked, for each crash state, beside those of varve_crash_test.cpp: every backup
 // opens, verify() finds nothing in it, and it holds exactly one generation of the save; which
 // generations there are is what was kept before the commit under way or what is kept with it, and
-// on the way from more backups to fewer the oldest go first. Once a commit was acknowledged each
-// has its number.
+// on the way from more backups to fewer the oldest go first, and none before the new one is there.
+// Once a commit was acknowledged each has its number.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,9 +44,13 @@ Kept with(std::uint64_t generation, Kept kept, std::uint32_t count) {
 // What there may be while such a commit is under way.
 void add_all_on_the_way(std::uint64_t generation, const Kept& kept, std::uint32_t count,
                         std::set<Kept>& to) {
-  for (std::size_t left = count; left <= kept.size(); ++left) to.insert(first_of(kept, left));
   to.insert(kept);
-  to.insert(with(generation, kept, count));
+  // None goes before the new one is there, but the one that becomes it.
+  const std::size_t count_meanwhile = std::max<std::size_t>(count, kept.size());
+  const Kept renewed =
+      count == 0 ? kept : with(generation, kept, static_cast<std::uint32_t>(count_meanwhile));
+  to.insert(renewed);
+  for (std::size_t left = count; left < renewed.size(); ++left) to.insert(first_of(renewed, left));
 }
 
 // What the save and its backups hold after each commit; the first one keeps none.
