@@ -79,12 +79,19 @@ Status compare(const Format& format, const std::string& path, const RecordCopy& 
   return same ? closed : same;
 }
 
+// Without the name of a format before it.
+std::string as_path(const std::string& path) {
+  const auto colon = path.find(':');
+  return colon != std::string::npos && find_format(path.substr(0, colon)) ? path.substr(colon + 1)
+                                                                          : path;
+}
+
 // Whatever links lead there. Names that are no paths lie in nothing.
 bool lies_in(const std::string& path, const std::string& folder) {
   std::error_code failed;
-  const auto inner = std::filesystem::weakly_canonical(path, failed);
+  const auto inner = std::filesystem::weakly_canonical(as_path(path), failed);
   if (failed) return false;
-  const auto outer = std::filesystem::canonical(folder, failed);
+  const auto outer = std::filesystem::canonical(as_path(folder), failed);
   if (failed) return false;
   return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
 }

@@ -15,8 +15,8 @@
 // same version costs nothing: the backup keeps its good copy. One that would have to be copied
 // makes the whole call fail with `corruption`, which names such records, and leaves the target as
 // it was: whatever replaced it would hold less. So does a save that lost a part of itself, as its
-// opening found or a file in it tells that was damaged and set aside (log/*.log.damaged): what is
-// lost looks like what was erased. World::save_to() and `varve convert --lossy` copy what can still
+// opening found, or an earlier one that left log/*.damaged in it: what is lost looks like what was
+// erased. World::save_to() and `varve convert --lossy` copy what can still
 // be read of such saves.
 //
 // Nothing here throws.
@@ -67,8 +67,9 @@ Result<BackupReport> back_up(const Store& source, std::string_view target,
 
 // Makes the save at `save` what the backup at `backup` holds; the backup is not changed, and may be
 // one of those beside the save, which all stay. The save must be closed: busy otherwise. A save
-// that is there is kept as SAVE.before-restore, and the call is refused if that name is taken too.
-// A journal of the save knows what came after the backup: varve/journal.h says what to do with it.
+// that is there is kept as SAVE.before-restore, and the call is refused if that name is taken too;
+// and with `corruption` if the backup has damaged records or lost some. A journal of the save knows
+// what came after the backup: varve/journal.h says what to do with it.
 //
 // The copy is made at SAVE.unfinished-restore, from values that are each compared with their
 // checksum, before anything is renamed. A crash leaves the old save or the restored one at `save`,

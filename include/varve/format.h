@@ -27,8 +27,9 @@ class Format {
   // Opens a save to read and write. not_found if there is none; busy, naming the holder,
   // if somebody else writes it.
   virtual Result<std::unique_ptr<Store>> open(std::string_view path) const = 0;
-  // Opens a save to look at it, whoever writes it meanwhile: takes no lock and changes
-  // nothing on the disk, not even what a crash left to be finished. It shows the
+  // Opens a save to look at it, whoever writes it meanwhile: keeps nobody from writing and changes
+  // nothing on the disk, not even what a crash left to be finished. (One that may not write to a
+  // save of the varve format looks at it while nobody else does.) It shows the
   // generation that is the newest now; a record the writer has replaced since reads as
   // busy, and opening again helps. Calls that change the save are refused as unsupported.
   // A format that cannot do this opens as open() does.
@@ -36,11 +37,13 @@ class Format {
     return open(path);
   }
   // Makes an empty save, durably. Refused if anything is at `path`, or if backups of a save
-  // that is gone are there, which the new one would rotate away.
+  // that is gone are there, which the new one would rotate away, or what a restore that was cut
+  // short has to bring back.
   virtual Result<std::unique_ptr<Store>> create(std::string_view path) const = 0;
   // Gives a closed save another name, in one durable step. Refused if the name is taken.
   virtual Status rename(std::string_view from, std::string_view to) const = 0;
-  // Removes a closed save and its backups. Success if there is none.
+  // Removes a closed save and its backups, not one that was kept before a restore. Success if there
+  // is none.
   virtual Status remove(std::string_view path) const = 0;
 };
 

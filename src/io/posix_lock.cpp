@@ -149,6 +149,13 @@ Result<PosixDescriptor> open_locked(std::string_view path, int flags, LockRange 
 }
 
 std::string describe_writer(int descriptor) {
+  struct flock request = lock_request(kWriterRange, F_WRLCK);
+  const bool is_asked =
+      retry_on_eintr([&] { return ::fcntl(descriptor, F_OFD_GETLK, &request); }) == 0;
+  if (is_asked && request.l_type == F_RDLCK) {
+    return "held by somebody who reads it and may not write beside it; it can be written when that "
+           "one is through";
+  }
   return fmt::format("held for writing by {}; close it there, or open read-only",
                      read_holder(descriptor));
 }

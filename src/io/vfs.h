@@ -87,8 +87,9 @@ class Vfs {
   virtual Result<FileInfo> info(std::string_view path) = 0;
   // True if something is there; false if not; an error if that cannot be told.
   Result<bool> exists(std::string_view path);
-  // The path of what is there, or may come to be there, from the root and without links: two of one
-  // thing are the same text. Only its last name may be missing.
+  // The path of what is there, or may come to be there, without links: two of one thing are the
+  // same text. Only its last name may be missing. On a disk that has no links it is the path as it
+  // is.
   virtual Result<std::string> resolve(std::string_view path) { return std::string(path); }
   // Names in a directory, without "." and "..", sorted, each with what info() would say of it, for
   // less than asking for one after the other. What goes meanwhile is left out or of another kind.

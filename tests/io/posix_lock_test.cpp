@@ -51,7 +51,11 @@ TEST(PosixLock, WritersAreKeptOutByAnyNumberWhoNeedNoRightToWrite) {
   LockHolder other([path] { return posix_vfs().lock_writers_out(path); });
   ASSERT_TRUE(other.has_lock());
   ASSERT_EQ(chmod(path.c_str(), 0600), 0);
-  EXPECT_EQ(posix_vfs().lock_writer(path).error().code(), ErrorCode::busy);
+  const auto writer = posix_vfs().lock_writer(path);
+  ASSERT_FALSE(writer);
+  EXPECT_EQ(writer.error().code(), ErrorCode::busy);
+  EXPECT_NE(writer.error().message().find("somebody who reads it"), std::string::npos)
+      << writer.error().message();
   one->reset();
   EXPECT_EQ(posix_vfs().lock_writer(path).error().code(), ErrorCode::busy);
   other.kill_now();

@@ -229,6 +229,7 @@ ln -s arena link
 for inner in arena/inner ./arena/../arena/inner link/inner; do
   expect 3 "" "lies in" "$varve" backup arena "$inner"
   expect 3 "" "lies in" "$varve" convert arena "$inner" --to nebula
+  expect 3 "" "lies in" "$varve" convert varve:arena "$inner" --to nebula
 done
 [[ ! -e arena/inner ]] || { echo "a save was made in a save"; exit 1; }
 rm link

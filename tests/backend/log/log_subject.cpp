@@ -135,7 +135,13 @@ class LogSession final : public crash::Session {
 // What a reader shows who comes before anybody who writes; nullopt if it cannot read.
 Result<std::optional<crash::Records>> read_first(Vfs& vfs, const log::LogOptions& options) {
   const auto reader = log::open_log_to_read(vfs, "log", options);
-  if (!reader) return std::nullopt;
+  // There is none yet, or the disk was made to fail.
+  if (!reader &&
+      (reader.error().code() == ErrorCode::not_found || reader.error().code() == ErrorCode::io ||
+       reader.error().code() == ErrorCode::out_of_space)) {
+    return std::nullopt;
+  }
+  if (!reader) return reader.error().with_context("a reader");
   const BackendReport report = (*reader)->open_report();
   if (!report.problems.empty()) {
     return report.problems.front().with_context("a problem is reported to a reader");
