@@ -85,8 +85,10 @@ struct EntityData {
 };
 
 void sort_by_id(std::vector<EntityData>& all) {
-  std::stable_sort(all.begin(), all.end(),
-                   [](const EntityData& a, const EntityData& b) { return a.id < b.id; });
+  // Of one that lies in two places what has an owner comes first.
+  std::sort(all.begin(), all.end(), [](const EntityData& a, const EntityData& b) {
+    return a.id != b.id ? a.id < b.id : a.owner.has_value() > b.owner.has_value();
+  });
 }
 
 void add_stray_data(StrayRecords& strays, EntityId id) {
