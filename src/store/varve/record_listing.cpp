@@ -24,21 +24,6 @@ bool is_of_record(const Error& error) {
          error.code() == ErrorCode::io;
 }
 
-// Page by page, until `visit` returns false.
-template <class Visit>
-Status for_each_entry(const ReadView& view, RangeQuery query, const Visit& visit) {
-  for (std::optional<Bytes> from = query.from; from;) {
-    query.from = *from;
-    VARVE_ASSIGN(RangePage page, view.range(query));
-    for (const RangeEntry& entry : page.entries) {
-      VARVE_ASSIGN(const bool goes_on, visit(entry));
-      if (!goes_on) return {};
-    }
-    from = std::move(page.next);
-  }
-  return {};
-}
-
 // The spaces and numbers of coordinates a filter asks for, in the order of listings.
 struct Part {
   Space space;

@@ -4,13 +4,30 @@
 
 #include <functional>
 #include <optional>
+#include <utility>
 
+#include "base/try.h"
 #include "store/varve/save_keys.h"
 #include "store/varve/stray_records.h"
 #include "varve/backend.h"
 #include "varve/store.h"
 
 namespace varve {
+
+// Calls `visit(entry)` for each entry of a range, page by page, until `visit` returns false.
+template <class Visit>
+Status for_each_entry(const ReadView& view, RangeQuery query, const Visit& visit) {
+  for (std::optional<Bytes> from = query.from; from;) {
+    query.from = *from;
+    VARVE_ASSIGN(RangePage page, view.range(query));
+    for (const RangeEntry& entry : page.entries) {
+      VARVE_ASSIGN(const bool goes_on, visit(entry));
+      if (!goes_on) return {};
+    }
+    from = std::move(page.next);
+  }
+  return {};
+}
 
 struct ScannedRecord {
   PlacedChunk place;

@@ -8,6 +8,7 @@
 #include "base/guarded.h"
 #include "base/try.h"
 #include "store/varve/header_records.h"
+#include "store/varve/record_scan.h"
 #include "store/varve/varve_store.h"
 
 namespace varve {
@@ -22,17 +23,8 @@ constexpr std::uint64_t kSampleSizeMax = std::uint64_t{16} << 20;
 template <class Use>
 Status for_each_record(const ReadView& view, KeyTag tag, std::optional<std::uint64_t> raw_size_max,
                        Use use) {
-  RangeQuery query{.prefix = SaveKey(tag).copy(), .count_max = 256, .raw_size_max = raw_size_max};
-  for (std::optional<Bytes> from = Bytes(); from;) {
-    query.from = *from;
-    VARVE_ASSIGN(RangePage page, view.range(query));
-    for (const RangeEntry& entry : page.entries) {
-      VARVE_ASSIGN(const bool goes_on, use(entry));
-      if (!goes_on) return {};
-    }
-    from = std::move(page.next);
-  }
-  return {};
+  return for_each_entry(
+      view, {.prefix = SaveKey(tag).copy(), .count_max = 256, .raw_size_max = raw_size_max}, use);
 }
 
 bool is_learned_from(const Result<Bytes>& head) {

@@ -57,6 +57,14 @@ struct Acknowledged {
   void set_control_of(std::uint64_t sequence) {
     write_file(disk, kControl, controls.at(sequence - 1));
   }
+  // With an old control record, or with none.
+  sim::DiskImage after_power_cut(bool has_control) {
+    set_control_of(2);
+    if (!has_control) {
+      EXPECT_TRUE(disk.remove(kControl));
+    }
+    return disk.image();
+  }
 
   sim::SimDisk disk;
   std::vector<Bytes> controls;
@@ -137,11 +145,7 @@ TEST(LogPublished, ABatchInFlightIsNotShown) {
 TEST(LogPublished, ABatchInFlightAfterAPowerCutIsNotShown) {
   for (const bool has_control : {true, false}) {
     Acknowledged world;
-    world.set_control_of(2);
-    if (!has_control) {
-      ASSERT_TRUE(world.disk.remove(kControl));
-    }
-    sim::SimDisk next_boot(world.disk.image());
+    sim::SimDisk next_boot(world.after_power_cut(has_control));
     const auto reader = open_reader(next_boot);
     EXPECT_EQ(reader->sequence(), world.kCount);
     const auto writer = open_unsynced(next_boot);
@@ -160,11 +164,7 @@ TEST(LogPublished, ABatchInFlightAfterAPowerCutIsNotShown) {
 TEST(LogPublished, AWriterThatBeginsWhileTheLogIsReadIsNoticed) {
   for (const bool has_control : {true, false}) {
     Acknowledged world;
-    world.set_control_of(2);
-    if (!has_control) {
-      ASSERT_TRUE(world.disk.remove(kControl));
-    }
-    sim::SimDisk next_boot(world.disk.image());
+    sim::SimDisk next_boot(world.after_power_cut(has_control));
     CountingVfs disk(next_boot);
     std::unique_ptr<Backend> writer;
     disk.before_each([&](std::string_view path) {
